@@ -54,14 +54,14 @@ typedef struct row {
     const char *name;
     bool on_loop;
     ki_delivery delivery;
-    bool in_order;
+    ki_queue_kind kind;
 } row;
 
 static const row rows[] = {
-    { "on the loop", true, KI_DELIVER_ALL, false },
-    { "on the loop, in order", true, KI_DELIVER_ALL, true },
-    { "its own thread, the latest", false, KI_DELIVER_LATEST, false },
-    { "its own thread, all", false, KI_DELIVER_ALL, false },
+    { "on the loop", true, KI_DELIVER_ALL, KI_QUEUE_IN_ORDER },
+    { "on the loop, DeltaFIFO", true, KI_DELIVER_ALL, KI_QUEUE_DELTA_FIFO },
+    { "its own thread, the latest", false, KI_DELIVER_LATEST, KI_QUEUE_IN_ORDER },
+    { "its own thread, all", false, KI_DELIVER_ALL, KI_QUEUE_IN_ORDER },
 };
 
 typedef struct progress {
@@ -107,9 +107,8 @@ static void measure(const row *r, const char *url, const char *protocol) {
     progress p = { .calls = 0 };
     if (!ki_config_new(&KI_CONFIG_OPTIONS(.server = url, .insecure_skip_tls_verify = true), &config, &err) &&
         !ki_factory_new(config, NULL, &factory, &err) &&
-        !ki_factory_informer(factory, KI_CONFIGMAPS,
-                             &KI_INFORMER_OPTIONS(.no_streaming_list = true, .in_order = r->in_order), &informer,
-                             &err) &&
+        !ki_factory_informer(factory, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(.no_streaming_list = true, .queue = r->kind),
+                             &informer, &err) &&
         !ki_informer_register(informer, &handler, &p, &how, &p.registration, &err) && !ki_factory_start(factory, &err))
         (void)!ki_factory_wait_for_sync(factory, TIMEOUT_S * 1000, NULL, &err);
     check(&err, "syncing");

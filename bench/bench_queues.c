@@ -81,16 +81,17 @@ int main(void) {
         objects[i] = make(format, i, i + 1);
     need(!ki_store_new(&store_options, &store, NULL), "store");
     need(!ki_store_replace(store, objects, KEYS, "1", NULL), "replace");
-    const ki_fifo_options delta_options = { .size = sizeof(ki_fifo_options),
-                                            .allocator = &counting,
-                                            .seed = 42,
-                                            .known = { .get = ki_store_known_objects(store).get, .user = store } };
-    need(!ki_delta_fifo_new(&delta_options, &delta_fifo, NULL), "queue");
+    const ki_queue_options delta_options = { .size = sizeof(ki_queue_options),
+                                             .kind = KI_QUEUE_DELTA_FIFO,
+                                             .allocator = &counting,
+                                             .seed = 42,
+                                             .known = { .get = ki_store_known_objects(store).get, .user = store } };
+    need(!ki_queue_new(&delta_options, &delta_fifo, NULL), "queue");
     measure_all(delta_fifo, objects, "DeltaFIFO");
-    const ki_fifo_options in_order_options = {
-        .size = sizeof(ki_fifo_options), .allocator = &counting, .batch_size = 1000, .seed = 42
+    const ki_queue_options in_order_options = {
+        .size = sizeof(ki_queue_options), .allocator = &counting, .batch_size = 1000, .seed = 42
     };
-    need(!ki_in_order_fifo_new(&in_order_options, &in_order, NULL), "queue");
+    need(!ki_queue_new(&in_order_options, &in_order, NULL), "queue");
     measure_all(in_order, objects, "the in-order queue");
     ki_store_free(store);
     for (unsigned i = 0; i < KEYS; i++)

@@ -379,7 +379,8 @@ static const char *const scenes[SCENES] = { "first list",
                                             "list fails, index",
                                             "resync" };
 
-static void play(bool in_order, bool streams, bool with_other, const ki_allocator *allocator, figures seen[SCENES]) {
+static void play(ki_queue_kind kind, bool streams, bool with_other, const ki_allocator *allocator,
+                 figures seen[SCENES]) {
     static const ki_resource pods = { "", "v1", "pods", "Pod", true };
     static const ki_handler handler = { .on_add = count_event, .on_update = count_event, .on_delete = count_event };
     const ki_clock clock = { .now = read_clock };
@@ -394,7 +395,7 @@ static void play(bool in_order, bool streams, bool with_other, const ki_allocato
     ki_shared_informer_options options = { .engine = s.engine,
                                            .list_watch = &s.from.base,
                                            .given.no_streaming_list = !streams,
-                                           .given.in_order = in_order,
+                                           .given.queue = kind,
                                            .given.resync_ms = RESYNC / KI_MILLISECONDS(1),
                                            .seed = 42 };
     need(!informer_of(&pods, options, &s.informer), "informer");
@@ -434,7 +435,7 @@ static ki_status reduce(ki_object *obj, ki_object **ret_obj, void *user) {
     return ki_object_from_json(user, ki_str_of(json), "v1", "Pod", ret_obj, NULL);
 }
 
-static void measure_transform(bool in_order) {
+static void measure_transform(ki_queue_kind kind) {
     static const ki_resource pods = { "", "v1", "pods", "Pod", true };
     const ki_clock clock = { .now = read_clock };
     source from = { .base = { .ops = &source_ops }, .version = "1000", .large = true };
@@ -448,20 +449,18 @@ static void measure_transform(bool in_order) {
     need(!ki_object_format_new(&steady, NULL, &from.format, NULL), "format");
     from.engine = s.engine = engine;
     ki_task_init(&from.task, engine, arrive, &from);
-    ki_shared_informer_options options = { .engine = engine,
-                                           .list_watch = &from.base,
-                                           .given.no_streaming_list = true,
-                                           .given.in_order = in_order,
-                                           .seed = 42 };
+    ki_shared_informer_options options = {
+        .engine = engine, .list_watch = &from.base, .given.no_streaming_list = true, .given.queue = kind, .seed = 42
+    };
     figures seen = { .steps = 0 };
     need(!informer_of(&pods, options, &s.informer), "informer");
     need(!ki_informer_set_transform(s.informer, reduce, from.format, NULL), "transform");
     need(!ki_engine_step(engine, 1, NULL) && !ki_informer_start(s.informer, NULL), "start");
     step_until_idle(&s, &seen);
     need(ki_informer_has_synced(s.informer), "sync");
-    printf("  %-24s %9.1f MB, settled %.1f MB: %.2f times\n", in_order ? "in-order queue" : "DeltaFIFO",
-           (double)counted.bytes_peak / 1e6, (double)counted.bytes_held / 1e6,
-           (double)counted.bytes_peak / (double)counted.bytes_held);
+    printf("  %-24s %9.1f MB, settled %.1f MB: %.2f times\n",
+           kind == KI_QUEUE_IN_ORDER ? "in-order queue" : "DeltaFIFO", (double)counted.bytes_peak / 1e6,
+           (double)counted.bytes_held / 1e6, (double)counted.bytes_peak / (double)counted.bytes_held);
     ki_informer_stop(s.informer);
     ki_informer_join(s.informer);
     ki_informer_free(s.informer);
@@ -477,7 +476,7 @@ typedef struct whole {
 } whole;
 
 /* Measures a streaming list with `deletes`; `detects` enables the mutation detector. */
-static whole play_whole(bool in_order, bool deletes, bool detects) {
+static whole play_whole(ki_queue_kind kind, bool deletes, bool detects) {
     static const ki_resource pods = { "", "v1", "pods", "Pod", true };
     const ki_clock clock = { .now = read_clock };
     source from = { .base = { .ops = &source_ops }, .version = "1000", .version_of_all = 1, .deletes = deletes };
@@ -487,11 +486,9 @@ static whole play_whole(bool in_order, bool deletes, bool detects) {
          "engine");
     need(!ki_object_format_new(&steady, NULL, &from.format, NULL), "format");
     ki_task_init(&from.task, from.engine, arrive, &from);
-    ki_shared_informer_options options = { .engine = from.engine,
-                                           .list_watch = &from.base,
-                                           .given.in_order = in_order,
-                                           .detect_mutations = detects,
-                                           .seed = 42 };
+    ki_shared_informer_options options = {
+        .engine = from.engine, .list_watch = &from.base, .given.queue = kind, .detect_mutations = detects, .seed = 42
+    };
     need(!informer_of(&pods, options, &informer) && !ki_informer_start(informer, NULL), "start");
     while (!ki_informer_has_synced(informer) || ki_engine_timeout(from.engine) == 0)
         need(!ki_engine_step(from.engine, 0, NULL), "step");
@@ -521,45 +518,46 @@ static void keep_least(int64_t *least, int64_t ns) {
     *least = ns < *least ? ns : *least;
 }
 
-static void measure_whole(bool in_order) {
+static void measure_whole(ki_queue_kind kind) {
     whole least = { INT64_MAX, INT64_MAX, INT64_MAX };
     int64_t end_ns = INT64_MAX;
     lock_times_begin(LOCK_NOT_MEASURED);
     for (int round = 0; round < rounds; round++) {
-        keep_least(&end_ns, play_whole(in_order, false, false).end_ns);
-        whole gaps = play_whole(in_order, true, false), checks = play_whole(in_order, false, true);
+        keep_least(&end_ns, play_whole(kind, false, false).end_ns);
+        whole gaps = play_whole(kind, true, false), checks = play_whole(kind, false, true);
         keep_least(&least.end_ns, gaps.end_ns);
         keep_least(&least.free_ns, gaps.free_ns);
         keep_least(&least.check_ns, checks.check_ns);
     }
     printf("  %-24s %9.2f ms for the end of a streaming list, %.2f ms where an object was deleted meanwhile; "
            "%.2f ms for a check with detect_mutations; %.2f ms for ki_informer_free\n",
-           in_order ? "in-order queue" : "DeltaFIFO", (double)end_ns / 1e6, (double)least.end_ns / 1e6,
+           kind == KI_QUEUE_IN_ORDER ? "in-order queue" : "DeltaFIFO", (double)end_ns / 1e6, (double)least.end_ns / 1e6,
            (double)least.check_ns / 1e6, (double)least.free_ns / 1e6);
 }
 
 /* Prints steps and memory of runs alone, with malloc and with an allocator of the program's own, and locks of runs with
  * another thread. Takes the least of the longest times of several rounds: the library's own costs recur in each. */
-static void measure(bool in_order, bool streams) {
+static void measure(ki_queue_kind kind, bool streams) {
     figures alone[SCENES], own[SCENES], beside[SCENES], again[SCENES];
-    play(in_order, streams, false, &counting, alone);
-    play(in_order, streams, false, &steady, own);
-    play(in_order, streams, true, &steady, beside);
+    play(kind, streams, false, &counting, alone);
+    play(kind, streams, false, &steady, own);
+    play(kind, streams, true, &steady, beside);
     for (int round = 1; round < rounds; round++) {
-        play(in_order, streams, false, &counting, again);
+        play(kind, streams, false, &counting, again);
         for (int i = 0; i < SCENES; i++)
             keep_least(&alone[i].step_ns, again[i].step_ns);
-        play(in_order, streams, false, &steady, again);
+        play(kind, streams, false, &steady, again);
         for (int i = 0; i < SCENES; i++)
             keep_least(&own[i].step_ns, again[i].step_ns);
-        play(in_order, streams, true, &steady, again);
+        play(kind, streams, true, &steady, again);
         for (int i = 0; i < SCENES; i++) {
             keep_least(&beside[i].change_ns, again[i].change_ns);
             keep_least(&beside[i].lock_ns, again[i].lock_ns);
             keep_least(&beside[i].wait_ns, again[i].wait_ns);
         }
     }
-    printf(" %s, %s\n", in_order ? "in-order queue" : "DeltaFIFO", streams ? "streaming list" : "plain list");
+    printf(" %s, %s\n", kind == KI_QUEUE_IN_ORDER ? "in-order queue" : "DeltaFIFO",
+           streams ? "streaming list" : "plain list");
     printf("  %-24s %12s %14s %7s %12s %12s %12s %13s\n", "", "longest step", "own allocator", "steps", "change lock",
            "other locks", "longest wait", "memory: peak");
     for (int i = 0; i < SCENES; i++) {
@@ -579,14 +577,14 @@ int main(int argc, char **argv) {
     }
     printf("steps: %u objects; goals: %d ms of CPU time for a step, %d ms for which a lock is held\n", object_count,
            GOAL_STEP_US / 1000, GOAL_WAIT_US / 1000);
-    for (int in_order = 0; in_order < 2; in_order++)
+    for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++)
         for (int streams = 0; streams < 2; streams++)
-            measure(in_order, streams);
+            measure(kind, streams);
     printf(" not divided into steps\n");
-    measure_whole(false);
-    measure_whole(true);
+    measure_whole(KI_QUEUE_IN_ORDER);
+    measure_whole(KI_QUEUE_DELTA_FIFO);
     printf(" peak of memory: %d objects of %d bytes, a transform that keeps the name\n", (int)LARGE_COUNT, (int)LARGE);
-    measure_transform(false);
-    measure_transform(true);
+    measure_transform(KI_QUEUE_IN_ORDER);
+    measure_transform(KI_QUEUE_DELTA_FIFO);
     return 0;
 }

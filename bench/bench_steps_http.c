@@ -193,7 +193,7 @@ static figures watch(client *c, scene now) {
     return seen;
 }
 
-static void start_client(client *c, const char *url, bool in_order, bool streams) {
+static void start_client(client *c, const char *url, ki_queue_kind kind, bool streams) {
     static const ki_handler handler = { .on_add = on_change, .on_update = on_change, .on_delete = on_change };
     static const ki_clock clock = { .now = read_clock };
     ki_error err = KI_ERROR_INIT;
@@ -202,10 +202,9 @@ static void start_client(client *c, const char *url, bool in_order, bool streams
     if (ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock), &c->engine, &err) ||
         ki_config_new(&KI_CONFIG_OPTIONS(.server = url), &config, &err) ||
         ki_factory_new(config, &KI_FACTORY_OPTIONS(.engine = c->engine), &factory, &err) ||
-        ki_factory_informer(
-            factory, KI_CONFIGMAPS,
-            &KI_INFORMER_OPTIONS(.no_streaming_list = !streams, .in_order = in_order, .resync_ms = RESYNC_MS),
-            &c->informer, &err) ||
+        ki_factory_informer(factory, KI_CONFIGMAPS,
+                            &KI_INFORMER_OPTIONS(.no_streaming_list = !streams, .queue = kind, .resync_ms = RESYNC_MS),
+                            &c->informer, &err) ||
         ki_informer_register(c->informer, &handler, c, &KI_REGISTRATION_OPTIONS(.on_loop = true), NULL, &err) ||
         ki_factory_start(factory, &err)) {
         fprintf(stderr, "bench_steps_http: %s\n", ki_error_message(&err));
@@ -214,12 +213,12 @@ static void start_client(client *c, const char *url, bool in_order, bool streams
 }
 
 /* Plays all scenes in a process of its own; writes the figures to `result`. */
-static void play(int result, bool in_order, bool streams) {
+static void play(int result, ki_queue_kind kind, bool streams) {
     char url[256];
     client c = { .markers = 0 };
     figures seen[SCENES];
     c.server = start_server(url, sizeof url);
-    start_client(&c, url, in_order, streams);
+    start_client(&c, url, kind, streams);
     for (int i = 0; i < SCENES; i++) {
         unsigned char now = (unsigned char)i;
         if (now != SCENE_FIRST && now != SCENE_RESYNC)
@@ -232,14 +231,14 @@ static void play(int result, bool in_order, bool streams) {
     _exit(0);
 }
 
-static void play_apart(bool in_order, bool streams, figures seen[SCENES]) {
+static void play_apart(ki_queue_kind kind, bool streams, figures seen[SCENES]) {
     int ends[2], status = 0;
     need(!pipe(ends), "pipe");
     fflush(stdout);
     pid_t pid = fork();
     need(pid >= 0, "fork");
     if (pid == 0)
-        play(ends[1], in_order, streams);
+        play(ends[1], kind, streams);
     close(ends[1]);
     ssize_t size = (ssize_t)(SCENES * sizeof *seen);
     need(read(ends[0], seen, (size_t)size) == size, "a run has failed");
@@ -252,11 +251,12 @@ static int compare(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-static void measure(bool in_order, bool streams) {
+static void measure(ki_queue_kind kind, bool streams) {
     figures runs[ROUNDS][SCENES];
     for (int round = 0; round < rounds; round++)
-        play_apart(in_order, streams, runs[round]);
-    printf(" %s, %s\n", in_order ? "in-order queue" : "DeltaFIFO", streams ? "streaming list" : "plain list");
+        play_apart(kind, streams, runs[round]);
+    printf(" %s, %s\n", kind == KI_QUEUE_IN_ORDER ? "in-order queue" : "DeltaFIFO",
+           streams ? "streaming list" : "plain list");
     for (int i = 0; i < SCENES; i++) {
         figures of_scene[ROUNDS];
         for (int round = 0; round < rounds; round++)
@@ -278,8 +278,8 @@ int main(int argc, char **argv) {
     }
     printf("steps over HTTP: %u objects of 1 KB, the median of %d runs; goal: %d ms of CPU time for a step\n",
            object_count, rounds, GOAL_US / 1000);
-    for (int in_order = 0; in_order < 2; in_order++)
+    for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++)
         for (int streams = 0; streams < 2; streams++)
-            measure(in_order, streams);
+            measure(kind, streams);
     return 0;
 }

@@ -177,7 +177,7 @@ int main(int argc, char **argv) {
         { "streaming list", KI_INFORMER_OPTIONS(.keep = KI_KEEP_OBJECT), false, NULL },
         { "the same, pods change", KI_INFORMER_OPTIONS(.keep = KI_KEEP_OBJECT), false, server },
         { "pages of 500", KI_INFORMER_OPTIONS(.no_streaming_list = true), false, NULL },
-        { "in-order queue", KI_INFORMER_OPTIONS(.in_order = true), false, NULL },
+        { "DeltaFIFO", KI_INFORMER_OPTIONS(.queue = KI_QUEUE_DELTA_FIFO), false, NULL },
         { "never packed", KI_INFORMER_OPTIONS(.pack_from = -1), false, NULL },
         { "with managedFields", KI_INFORMER_OPTIONS(.keep_managed_fields = true), false, NULL },
         { "metadata", KI_INFORMER_OPTIONS(.keep = KI_KEEP_METADATA), false, NULL },

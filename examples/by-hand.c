@@ -46,7 +46,7 @@ static const ki_list_watch_ops own_ops = {
     .list = own_list, .watch = own_watch, .cancel = nothing_to_do, .free = nothing_to_do, .no_streaming_list = true
 };
 
-/* ---- Step 5: Process, called for each key that has changed ---- */
+/* ---- Step 5: Process, called with changes of keys, or a part of a list ---- */
 static ki_status process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
     ki_store *store = user;
     ki_status status = KI_OK;
@@ -86,8 +86,8 @@ int main(int argc, char **argv) {
         /* 2. the Indexer: a store with an index */
         ki_store_new(&KI_STORE_OPTIONS(.namespaced = true), &store, &err) ||
         ki_store_add_indexers(store, &by_node, 1, &err) ||
-        /* 3. the DeltaFIFO, which knows what the store has: so it finds out what a new list no longer has */
-        ki_delta_fifo_new(&KI_FIFO_OPTIONS(.known = ki_store_known_objects(store)), &queue, &err) ||
+        /* 3. the queue, which knows what the store has: so it finds out what a new list no longer has */
+        ki_queue_new(&KI_QUEUE_OPTIONS(.known = ki_store_known_objects(store)), &queue, &err) ||
         /* 4. the Reflector, from the source to the queue */
         ki_reflector_new(&KI_REFLECTOR_OPTIONS(.engine = engine, .list_watch = source, .queue = queue, .name = "pods"),
                          &reflector, &err) ||

@@ -232,7 +232,7 @@ static ki_informer_options options_of(const sim_world *world, const sim_informer
                                .view = plan->keep == KI_KEEP_KEYS ? NULL : view_fields, .resync_ms = plan->resync_ms,
                                .page_size = plan->page_size, .no_streaming_list = plan->no_streaming_list,
                                .object_limit = SIM_OBJECT_LIMIT,
-                               .consistency_check_ms = world->plan.consistency_check_ms, .in_order = plan->in_order,
+                               .consistency_check_ms = world->plan.consistency_check_ms, .queue = plan->queue,
                                .internal_error_retry_ms = plan->internal_error_retry_ms,
                                .keep_deleted_ms = plan->keep_deleted_ms, .pack_from = plan->pack_from,
                                .memory_limit = plan->memory_limit,

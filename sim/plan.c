@@ -53,7 +53,7 @@ static void make_informers(sim_plan *plan, sim_random *random) {
         informer->no_streaming_list = sim_chance(random, 50);
         informer->page_size = pages[sim_below(random, 6)];
         informer->resync_ms = sim_chance(random, 70) ? 0 : sim_between(random, 500, 90000);
-        informer->in_order = sim_chance(random, 40);
+        informer->queue = sim_chance(random, 40) ? KI_QUEUE_IN_ORDER : KI_QUEUE_DELTA_FIFO;
         (void)sim_chance(random, 10); /* drawn once for an option that is gone: the known seeds stay the same runs */
         informer->internal_error_retry_ms = sim_chance(random, 70) ? 0 : sim_between(random, 1000, 60000);
         informer->handlers = 1 + (unsigned)sim_below(random, 3);
@@ -222,7 +222,7 @@ void sim_plan_print(const sim_plan *plan) {
                "from %" PRId64 " bytes, limit %zu bytes%s, deleted objects for %" PRId64 " ms\n",
                i, informer->selection.ns, selector ? selector : "no selector",
                informer->no_streaming_list ? "lists" : "streams", informer->page_size, informer->resync_ms,
-               informer->handlers, informer->in_order ? ", in order" : "",
+               informer->handlers, informer->queue == KI_QUEUE_DELTA_FIFO ? ", DeltaFIFO" : "",
                informer->has_transform ? ", transforms" : "", ki_keep_name(informer->keep), informer->pack_from,
                informer->memory_limit, informer->keep_at_limit ? " without content" : "", informer->keep_deleted_ms);
     }

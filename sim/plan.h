@@ -42,7 +42,7 @@ typedef struct sim_informer_plan {
     int64_t pack_from;
     size_t memory_limit;
     ki_keep keep_at_limit;
-    bool in_order;      /* in-order FIFO instead of the delta FIFO */
+    ki_queue_kind queue;
     bool has_transform; /* it removes name, version and uid from the content */
     int64_t internal_error_retry_ms;
     int64_t keep_deleted_ms;

@@ -31,12 +31,14 @@ static void make_objects(void) {
 
 static void begin_delta_fifo(void) {
     make_objects();
-    need(!ki_delta_fifo_new(&KI_FIFO_OPTIONS(.allocator = &fixed_memory, .seed = 42), &queue, NULL), "queue");
+    need(!ki_queue_new(&KI_QUEUE_OPTIONS(.kind = KI_QUEUE_DELTA_FIFO, .allocator = &fixed_memory, .seed = 42), &queue,
+                       NULL),
+         "queue");
 }
 
 static void begin_in_order_fifo(void) {
     make_objects();
-    need(!ki_in_order_fifo_new(&KI_FIFO_OPTIONS(.allocator = &fixed_memory, .seed = 42), &queue, NULL), "queue");
+    need(!ki_queue_new(&KI_QUEUE_OPTIONS(.allocator = &fixed_memory, .seed = 42), &queue, NULL), "queue");
 }
 
 static ki_status count_deltas(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {

@@ -1,5 +1,5 @@
 /* factory.h: the informers of a program: one for each resource and selection, shared by all its callers, started and
- * stopped together. The semantics are those of client-go's SharedInformerFactory.
+ * stopped together. The semantics are those of client-go 0.37's SharedInformerFactory.
  *
  * Fork: a factory may be made before a fork and started after it. A process that is forked after the start cannot use
  * the factory (engine.h). */
@@ -79,7 +79,7 @@ KI_API KI_MUST_CHECK ki_status ki_factory_new_default(const ki_factory_options *
 /* Returns the informer of a resource, and makes it at the first call. Repeated calls return the same informer if they
  * have the same resource, namespace (or set, or selector of namespaces), selectors (as texts), `keep` and
  * `keep_at_limit`. Apart from views, the other options of the first call apply, and those of later calls are ignored
- * without an error: `resync_ms`, `page_size`, `in_order`, `keep_deleted_ms`, `keep_managed_fields`, `object_limit`,
+ * without an error: `resync_ms`, `page_size`, `queue`, `keep_deleted_ms`, `keep_managed_fields`, `object_limit`,
  * `pack_from`, `memory_limit`, `allowed_namespaces`, checks, retries and backoff. A repeated call names no view, the
  * first view (same paths in the same words, members and struct size, in the same order), or with `shares_view` one of
  * its own: the informer gets it beside the others, up to 16 within the limits of one view. Another view without

@@ -3,7 +3,7 @@
  *
  * A factory (factory.h) makes and owns informers. Handlers and indexers can be added before or after the start. The
  * transform, the watch error handler and the state handler must be set before the start. lister.h reads the cache. The
- * semantics are those of client-go's SharedIndexInformer. kinformer.h says what "the loop" and
+ * semantics are those of client-go 0.37's SharedIndexInformer. kinformer.h says what "the loop" and
  * "in a handler" mean.
  *
  * Fork: in a process that was forked after the start, the cache cannot be read and nothing has synced (engine.h). */
@@ -18,6 +18,16 @@
 KI_BEGIN_DECLS
 
 typedef struct ki_informer ki_informer;
+
+/* How the changes of an informer wait between the server and its cache. */
+typedef enum ki_queue_kind {
+    /* In the order of their arrival, as in client-go's informers since 0.36. A list is applied in one step: a snapshot
+     * has all of it or nothing. */
+    KI_QUEUE_IN_ORDER = 0,
+    /* By key, keys in the order of their first change, as in client-go's informers before 0.36 (DeltaFIFO). All queued
+     * changes of a key are one step; a list is applied key by key. */
+    KI_QUEUE_DELTA_FIFO = 1
+} ki_queue_kind;
 
 /* A handler that was added to an informer. A plain value: copy it freely, never free it. `{ NULL, 0 }` is no handler.
  * An `id` is never reused. */
@@ -51,10 +61,10 @@ typedef struct ki_informer_options {
     /* After an internal error (HTTP 500) in a watch the informer relists, after a backoff. With this option it first
      * opens the watch again, for this long after the first such error. For caches whose lists are expensive. */
     int64_t internal_error_retry_ms;
-    /* How changes are queued. false: by key, as in client-go's DeltaFIFO; a list is applied key by key. true: in their
-     * order of arrival; a list is applied in one step, so that a snapshot has all of it or nothing. For handlers that
-     * need the order of changes of several objects. */
-    bool in_order;
+    /* How changes are queued; 0: KI_QUEUE_IN_ORDER. With both, the handlers get what a relist deletes before what it
+     * adds. KI_QUEUE_DELTA_FIFO is for objects that change faster than they are processed: it costs one step of the
+     * cache for all queued changes of an object. Errors: KI_ERR_INVALID (another value). */
+    ki_queue_kind queue;
     /* For this long after its deletion an object can still be read (lister.h, deleted objects). 0: deleted objects are
      * not kept. */
     int64_t keep_deleted_ms;

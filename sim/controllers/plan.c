@@ -130,7 +130,7 @@ static void make_program(ctl_plan *plan, sim_random *random) {
     plan->any_owner = sim_chance(random, 20);
     plan->late_watch_ms = sim_chance(random, 75) ? 0 : sim_between(random, 1, 20000);
     plan->no_streaming_list = sim_chance(random, 50);
-    plan->in_order = sim_chance(random, 50);
+    plan->queue = sim_chance(random, 50) ? KI_QUEUE_IN_ORDER : KI_QUEUE_DELTA_FIFO;
     plan->resync_ms = sim_chance(random, 70) ? 0 : sim_between(random, 5000, 60000);
     plan->backoff_ms = sim_chance(random, 50) ? 5 : sim_between(random, 1, 1000);
     plan->max_backoff_ms = sim_between(random, 2000, 16000);
@@ -201,7 +201,8 @@ void ctl_plan_print(const ctl_plan *plan) {
            text_if(plan->no_priority, ", no priority"),
            text_if(plan->has_generation_predicate, ", generation predicate"),
            text_if(plan->maps_children, ", map function"), text_if(plan->any_owner, ", any_owner"),
-           text_if(plan->in_order, ", in_order"), text_if(plan->no_streaming_list, ", no streaming lists"),
+           text_if(plan->queue == KI_QUEUE_DELTA_FIFO, ", DeltaFIFO"),
+           text_if(plan->no_streaming_list, ", no streaming lists"),
            plan->has_recorder ? plan->events_v1 ? ", events.k8s.io" : ", events" : "");
     printf("  %u %% errors, %u %% slow, %u %% external adds, %u %% ownerless, %u %% finalizers, %u %% waits; history "
            "%zu%s, lag %" PRId64 " ms\n",

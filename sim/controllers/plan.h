@@ -72,7 +72,8 @@ typedef struct ctl_plan {
     int workers;
     bool no_priority, has_generation_predicate, maps_children, any_owner;
     int64_t late_watch_ms; /* from a process's start to its watch of the parents; 0: before the start */
-    bool no_streaming_list, in_order;
+    bool no_streaming_list;
+    ki_queue_kind queue;
     int64_t resync_ms;
     int64_t backoff_ms, max_backoff_ms;     /* of failed keys */
     int requests_per_second, request_burst; /* the client's rate limit; 0: none */

@@ -62,7 +62,7 @@ static ki_status make_informers(ctl_process *process, ki_error *err) {
                            .request_burst = plan->request_burst);
     ki_informer_options of_parents =
         KI_INFORMER_OPTIONS(.view = ctl_parent_fields, .no_streaming_list = plan->no_streaming_list,
-                            .in_order = plan->in_order, .resync_ms = plan->resync_ms);
+                            .queue = plan->queue, .resync_ms = plan->resync_ms);
     ki_informer_options of_children = of_parents;
     of_children.view = ctl_child_fields;
     of_children.label_selector = "child";

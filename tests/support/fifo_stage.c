@@ -50,31 +50,28 @@ static void count_ready(void *user) {
     ((fifo_stage *)user)->ready++;
 }
 
-static void open_queue(fifo_stage *f, fifo_kind kind, size_t batch_size, const char *known,
+static void open_queue(fifo_stage *f, ki_queue_kind kind, size_t batch_size, const char *known,
                        const ki_allocator *allocator) {
     *f = (fifo_stage){ .allocator = allocator };
     if (known)
         f->known = objects_of(known);
     const ki_known_objects objects = { fifo_known, known_next, known_end, f };
-    ki_fifo_options delta = { .size = sizeof(ki_fifo_options), .allocator = allocator, .seed = 3 };
-    ki_fifo_options in_order = {
-        .size = sizeof(ki_fifo_options), .allocator = allocator, .known = objects, .batch_size = batch_size, .seed = 3
+    ki_queue_options options = {
+        .size = sizeof(ki_queue_options), .kind = kind, .allocator = allocator, .batch_size = batch_size, .seed = 3
     };
-    if (known)
-        delta.known = objects;
-    assert_int_equal(kind == FIFO_DELTA ? ki_delta_fifo_new(&delta, &f->queue, NULL)
-                                        : ki_in_order_fifo_new(&in_order, &f->queue, NULL),
-                     KI_OK);
+    if (known || kind == KI_QUEUE_IN_ORDER)
+        options.known = objects;
+    assert_int_equal(ki_queue_new(&options, &f->queue, NULL), KI_OK);
     f->queue->ready = count_ready;
     f->queue->ready_user = f;
 }
 
-void fifo_open(fifo_stage *f, fifo_kind kind, const char *known, const ki_allocator *allocator) {
+void fifo_open(fifo_stage *f, ki_queue_kind kind, const char *known, const ki_allocator *allocator) {
     open_queue(f, kind, 1000, known, allocator);
 }
 
 void fifo_open_in_order(fifo_stage *f, size_t batch_size) {
-    open_queue(f, FIFO_IN_ORDER, batch_size, "", &ki_allocator_default);
+    open_queue(f, KI_QUEUE_IN_ORDER, batch_size, "", &ki_allocator_default);
 }
 
 void fifo_know(fifo_stage *f, const char *known) {

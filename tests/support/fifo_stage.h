@@ -13,11 +13,6 @@ enum {
     FIFO_OBJECTS = 16
 };
 
-typedef enum fifo_kind {
-    FIFO_DELTA = 0,
-    FIFO_IN_ORDER = 1
-} fifo_kind;
-
 typedef struct fifo_objects {
     ki_object *items[FIFO_OBJECTS];
     size_t count;
@@ -33,7 +28,7 @@ typedef struct fifo_stage {
 } fifo_stage;
 
 /* Opens a queue over a store with `known` ("a=1 b=2"; NULL: the DeltaFIFO has no store). */
-void fifo_open(fifo_stage *f, fifo_kind kind, const char *known, const ki_allocator *allocator);
+void fifo_open(fifo_stage *f, ki_queue_kind kind, const char *known, const ki_allocator *allocator);
 /* Opens an in-order queue over an empty store; batches are at most so large. */
 void fifo_open_in_order(fifo_stage *f, size_t batch_size);
 /* Sets what the store has. */

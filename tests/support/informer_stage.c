@@ -78,17 +78,17 @@ const ki_handler observing = {
 
 /* --- stage -------------------------------------------------------------------------------------------------------- */
 
-bool in_order;
+ki_queue_kind queue_kind;
 
 int use_delta_fifo(void **state) {
     (void)state;
-    in_order = false;
+    queue_kind = KI_QUEUE_DELTA_FIFO;
     return 0;
 }
 
 int use_in_order_queue(void **state) {
     (void)state;
-    in_order = true;
+    queue_kind = KI_QUEUE_IN_ORDER;
     return 0;
 }
 
@@ -124,7 +124,7 @@ ki_status open_stage_of(stage *s, const ki_resource *resource, ki_shared_informe
     s->source.engine = s->engine.engine;
     options.engine = s->engine.engine;
     options.list_watch = &s->source.base;
-    options.given.in_order = in_order;
+    options.given.queue = queue_kind;
     settle(s); /* the informer is stepped from here on */
     ki_status status = informer_of(resource, options, &s->informer);
     if (status) {

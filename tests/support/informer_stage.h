@@ -47,7 +47,7 @@ struct observer {
 
 extern const ki_handler observing; /* the functions of an observer */
 extern const ki_resource configmaps;
-extern bool in_order; /* queue order of all stages that follow */
+extern ki_queue_kind queue_kind; /* of all stages that follow */
 int use_delta_fifo(void **state);
 int use_in_order_queue(void **state);
 /* In a file: its tests run with each queue. */

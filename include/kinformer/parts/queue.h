@@ -1,9 +1,10 @@
 /* parts/queue.h: the queues between a reflector and a process loop: changes that wait to be processed. A building block
  * of an informer (parts/README.md, with the weaker promise of these headers).
  *
- * The DeltaFIFO keeps a list of changes for each key, keys in the order of their first change (client-go's DeltaFIFO).
- * The in-order queue keeps all changes in the order of their arrival (client-go's RealFIFO). Both take a list of many
- * objects at once and process it in parts; later changes wait behind it. A pop never blocks.
+ * The in-order queue keeps all changes in the order of their arrival (client-go's RealFIFO). The DeltaFIFO keeps a list
+ * of changes for each key, keys in the order of their first change (client-go's DeltaFIFO). Both take a list of many
+ * objects at once and process it in parts; later changes wait behind it. Both pass the deletions of a list before its
+ * objects. A pop never blocks.
  *
  * Threads: all functions on the loop, or while nothing drives the engine. Without an engine: one thread at a time. */
 #ifndef KINFORMER_PARTS_QUEUE_H
@@ -58,24 +59,21 @@ typedef struct ki_listing {
     size_t bytes;               /* memory of the objects, which an informer counts for its limits; 0: not counted */
 } ki_listing;
 
-typedef struct ki_fifo_options {
-    size_t size;                   /* sizeof(ki_fifo_options); set by the macro */
+typedef struct ki_queue_options {
+    size_t size;                   /* sizeof(ki_queue_options); set by the macro */
+    ki_queue_kind kind;            /* informer.h; 0: the in-order queue */
     const ki_allocator *allocator; /* copied; NULL: malloc */
     uint64_t seed;                 /* of the key hashes; 0 is a seed, too. Random where others choose the keys */
     ki_known_objects known;        /* `get` NULL: only the queued objects are known; `next` NULL: no known objects */
     size_t batch_size;             /* in-order queue: maximum changes of one pop; 0: 1000 */
-} ki_fifo_options;
+} ki_queue_options;
 
-#define KI_FIFO_OPTIONS(...) KI_SIZED_(ki_fifo_options, __VA_ARGS__)
+#define KI_QUEUE_OPTIONS(...) KI_SIZED_(ki_queue_options, __VA_ARGS__)
 
-/* Makes an empty DeltaFIFO. `options` may be NULL.
+/* Makes an empty queue. `options` may be NULL.
  * Ownership: the caller frees the queue with ki_queue_free. Blocks: no.
  * Errors: KI_ERR_INVALID, KI_ERR_NO_MEMORY. */
-KI_API KI_MUST_CHECK ki_status ki_delta_fifo_new(const ki_fifo_options *options, ki_queue **ret_queue, ki_error *err);
-/* Makes an empty in-order queue. It passes a list on as the deletions of the known objects that are not in it, then its
- * objects. Otherwise as ki_delta_fifo_new. */
-KI_API KI_MUST_CHECK ki_status ki_in_order_fifo_new(const ki_fifo_options *options, ki_queue **ret_queue,
-                                                    ki_error *err);
+KI_API KI_MUST_CHECK ki_status ki_queue_new(const ki_queue_options *options, ki_queue **ret_queue, ki_error *err);
 /* Frees a queue and what is in it. NULL is accepted. */
 KI_API void ki_queue_free(ki_queue *queue);
 
@@ -95,7 +93,8 @@ KI_API KI_MUST_CHECK ki_status ki_queue_resync(ki_queue *queue, ki_error *err);
 KI_API KI_MUST_CHECK ki_status ki_queue_pop(ki_queue *queue, ki_process process, void *user, ki_error *err);
 /* Rejects further changes. Queued items are still passed on. NULL is accepted. */
 KI_API void ki_queue_close(ki_queue *queue);
-/* Returns true once the first list is processed, and each list of a namespace that is initial; false for NULL. */
+/* Returns true once the first list is processed, and each list of a namespace that is initial; at once if the first
+ * that is put is a change (as client-go's HasSynced). Returns false before, and for NULL. */
 KI_API bool ki_queue_has_synced(const ki_queue *queue);
 /* Returns the number of queued keys or changes, without the one being processed; 0 for NULL. */
 KI_API size_t ki_queue_length(const ki_queue *queue);

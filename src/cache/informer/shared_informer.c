@@ -229,19 +229,19 @@ static void destroy_shared(ki_informer *informer) {
     ki_fair_mutex_destroy(&informer->change_lock);
 }
 
-static ki_status make_queue(ki_informer *informer, bool in_order, ki_error *err) {
-    const ki_fifo_options options = {
+static ki_status make_queue(ki_informer *informer, ki_error *err) {
+    const ki_queue_options options = {
         .size = sizeof options,
+        .kind = informer->options.given.queue,
         .allocator = ki_engine_allocator(informer->engine),
         .known = ki_store_known_objects(informer->store),
         .batch_size = KI_INFORMER_SLICE,
         .seed = informer->options.seed,
     };
-    return in_order ? ki_in_order_fifo_new(&options, &informer->queue, err)
-                    : ki_delta_fifo_new(&options, &informer->queue, err);
+    return ki_queue_new(&options, &informer->queue, err);
 }
 
-static ki_status make_store_and_queue(ki_informer *informer, bool in_order, ki_error *err) {
+static ki_status make_store_and_queue(ki_informer *informer, ki_error *err) {
     ki_store_options store_options = {
         .size = sizeof store_options,
         .allocator = ki_engine_allocator(informer->engine),
@@ -256,7 +256,7 @@ static ki_status make_store_and_queue(ki_informer *informer, bool in_order, ki_e
     status = ki_deleted_objects_init(&informer->deleted, &store_options,
                                      ki_period_ns(informer->options.given.keep_deleted_ms, 1), err);
     if (!status)
-        status = make_queue(informer, in_order, err);
+        status = make_queue(informer, err);
     if (status) {
         ki_deleted_objects_free(&informer->deleted);
         ki_store_free(informer->store);
@@ -295,7 +295,7 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     if (!status && !informer->selection->is_set)
         status = ki_feed_add(informer, informer->selection, &feed, err);
     if (!status)
-        status = make_store_and_queue(informer, options->given.in_order, err);
+        status = make_store_and_queue(informer, err);
     if (status)
         goto no_store;
     *ret_informer = informer;

@@ -1,4 +1,4 @@
-/* delta_fifo.c: the default queue, as client-go's DeltaFIFO: a list of deltas for each key, keys in the order of their
+/* delta_fifo.c: the optional queue, as client-go's DeltaFIFO: a list of deltas for each key, keys in the order of their
  * first delta. See queue.h.
  *
  * Each key with queued deltas has one entry. A map finds the entry by key; a linked list has the entries in the order
@@ -6,7 +6,8 @@
  *
  * A list or resync can have very many objects. The queue stores it as one arrival, and each pop works off a slice of
  * it (queued_list.c). Until all of it is worked off, pop hands out no key, and later changes wait behind it as
- * arrivals. All slices thus see the same keys and known objects.
+ * arrivals. All slices thus see the same keys and known objects. The keys that a list deletes come first, before all
+ * others: a handler gets the deletions before it gets what the list adds or changes.
  *
  * A list that finds the queue empty, when no object is known, needs no entries: it becomes the rest, and pop hands out
  * its objects themselves, one by one, before any entry. A change that arrives meanwhile gets an entry, which waits for
@@ -55,6 +56,7 @@ typedef struct delta_fifo {
     ki_change unit;    /* the next change, borrowed; `obj` NULL: not taken from the list */
     entry *at, *until; /* the next queued entry to delete unless it is listed, and the last one; `at` NULL: none left */
     uint64_t lists;    /* lists and resyncs begun so far */
+    entry *deleted;    /* the last of the entries that the list deletes, which are first; NULL: none */
     /* The list whose objects pop hands out before the entries; NULL: none. Then `unit` is its next object. */
     ki_queued_list *rest;
     entry *placed; /* the last entry made of the rest; NULL: none */
@@ -216,6 +218,13 @@ static void count_delta(delta_fifo *fifo, entry *e, const ki_change *delta) {
     }
 }
 
+/* Puts an entry, whose key the list in progress deletes, behind the others that it deletes and before all that stay. */
+static void move_to_front(delta_fifo *fifo, entry *e) {
+    dequeue(fifo, e);
+    enqueue(fifo, e, fifo->deleted);
+    fifo->deleted = e;
+}
+
 /* Makes an entry the last one. The list or resync in progress passes over it. */
 static void move_to_end(delta_fifo *fifo, entry *e) {
     if (fifo->at == e)
@@ -368,6 +377,8 @@ static ki_status queue_unit(delta_fifo *fifo, ki_queued_list *from, const ki_cha
         ki_queued_list_take(from);
     else
         ki_object_ref(unit->obj);
+    if (unit->type == KI_EVENT_DELETE)
+        move_to_front(fifo, e);
     return KI_OK;
 }
 
@@ -395,9 +406,10 @@ static ki_object *last_state(const delta_fifo *fifo, const entry *e) {
 
 /* Deletes the next queued object, unless it is listed or of another namespace. */
 static ki_status delete_next(delta_fifo *fifo, const ki_queued_list *from) {
-    entry *e = fifo->at;
+    entry *e = fifo->at, *next = e == fifo->until ? NULL : e->after;
+    bool is_deleted = e->listed != fifo->lists && ki_queued_list_lacks(from, ki_object_key(e->key_owner));
     ki_status status = KI_OK;
-    if (e->listed != fifo->lists && ki_queued_list_lacks(from, ki_object_key(e->key_owner))) {
+    if (is_deleted) {
         const ki_change gone = { .type = KI_EVENT_DELETE,
                                  .final_state_unknown = true,
                                  .is_in_initial_list = from->is_initial,
@@ -406,9 +418,12 @@ static ki_status delete_next(delta_fifo *fifo, const ki_queued_list *from) {
         if (status)
             ki_object_unref(gone.obj);
     }
-    if (!status)
-        fifo->at = e == fifo->until ? NULL : e->after;
-    return status;
+    if (status)
+        return status;
+    fifo->at = next;
+    if (is_deleted)
+        move_to_front(fifo, e);
+    return KI_OK;
 }
 
 /* Does one unit of a list or resync. */
@@ -416,6 +431,7 @@ static ki_status do_unit(delta_fifo *fifo, ki_queued_list *from, bool *ret_done)
     if (!fifo->has_begun) {
         fifo->has_begun = true;
         fifo->lists++;
+        fifo->deleted = NULL;
         fifo->at = from->is_resync || from->keeps_all ? NULL : fifo->first;
         fifo->until = fifo->last;
         from->is_first = !fifo->first;
@@ -587,18 +603,11 @@ static const ki_queue_ops delta_fifo_ops = {
     .free = fifo_free,
 };
 
-ki_status ki_delta_fifo_new(const ki_fifo_options *options, ki_queue **ret_queue, ki_error *err) {
-    ki_fifo_options given;
-    if (!ret_queue)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_delta_fifo_new: no place for the queue");
-    ki_status status = ki_fifo_read_options(options, &given, err);
-    if (status)
-        return status;
-    delta_fifo *fifo = ki_fifo_new(sizeof *fifo, &delta_fifo_ops, &given);
+ki_queue *ki_delta_fifo_new(const ki_queue_options *options) {
+    delta_fifo *fifo = ki_fifo_new(sizeof *fifo, &delta_fifo_ops, options);
     if (!fifo)
-        return ki_error_no_memory(err, "making a queue");
+        return NULL;
     fifo->base.queue_change = queue_change;
-    ki_map_init(&fifo->entries, &fifo->base.allocator, given.seed);
-    *ret_queue = &fifo->base.queue;
-    return KI_OK;
+    ki_map_init(&fifo->entries, &fifo->base.allocator, options->seed);
+    return &fifo->base.queue;
 }

@@ -12,21 +12,29 @@ enum {
 
 /* ---- new, free ---- */
 
-ki_status ki_fifo_read_options(const ki_fifo_options *options, ki_fifo_options *ret_given, ki_error *err) {
-    ki_fifo_options given = { .size = sizeof given };
+ki_status ki_queue_new(const ki_queue_options *options, ki_queue **ret_queue, ki_error *err) {
+    ki_queue_options given = { .size = sizeof given };
+    if (!ret_queue)
+        return ki_error_missing(err, "ki_queue_new");
     if (options && options->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_fifo_options without a size: use KI_FIFO_OPTIONS()");
+        return ki_error_set(err, KI_ERR_INVALID, "ki_queue_options without a size: use KI_QUEUE_OPTIONS()");
     if (options)
         memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    if (given.kind != KI_QUEUE_IN_ORDER && given.kind != KI_QUEUE_DELTA_FIFO)
+        return ki_error_set(err, KI_ERR_INVALID, "%d is no kind of queue", (int)given.kind);
     if (!given.allocator)
         given.allocator = &ki_allocator_default;
     if (!given.batch_size)
         given.batch_size = BATCH_SIZE;
-    *ret_given = given;
+    bool is_in_order = given.kind == KI_QUEUE_IN_ORDER;
+    ki_queue *queue = is_in_order ? ki_in_order_fifo_new(&given) : ki_delta_fifo_new(&given);
+    if (!queue)
+        return ki_error_no_memory(err, "making a queue");
+    *ret_queue = queue;
     return KI_OK;
 }
 
-void *ki_fifo_new(size_t size, const ki_queue_ops *ops, const ki_fifo_options *options) {
+void *ki_fifo_new(size_t size, const ki_queue_ops *ops, const ki_queue_options *options) {
     ki_fifo *fifo = ki_alloc_zero(options->allocator, size);
     if (!fifo)
         return NULL;

@@ -16,7 +16,7 @@ typedef struct ki_fifo ki_fifo;
 struct ki_fifo {
     ki_queue queue; /* first */
     /* Constant. */
-    ki_fifo_options options;
+    ki_queue_options options;
     ki_allocator allocator;
     /* DeltaFIFO only: queues a change by key, at once, and takes its reference. NULL: each change is an arrival, and a
      * list's deletions come first (queued_list.h). */
@@ -30,11 +30,12 @@ struct ki_fifo {
     bool is_closed;
 };
 
-/* Copies a program's options (NULL: none) with their defaults. Errors: KI_ERR_INVALID. */
-ki_status ki_fifo_read_options(const ki_fifo_options *options, ki_fifo_options *ret_given, ki_error *err);
+/* Make an empty queue of one kind (ki_queue_new). `options` are complete. Return NULL without memory. */
+ki_queue *ki_delta_fifo_new(const ki_queue_options *options);
+ki_queue *ki_in_order_fifo_new(const ki_queue_options *options);
 /* Makes an empty queue in `size` bytes, which begin with a ki_fifo. `options` are complete. Returns NULL without
  * memory. */
-void *ki_fifo_new(size_t size, const ki_queue_ops *ops, const ki_fifo_options *options);
+void *ki_fifo_new(size_t size, const ki_queue_ops *ops, const ki_queue_options *options);
 /* Frees the arrivals and the queue. */
 void ki_fifo_free(ki_fifo *fifo);
 

@@ -1,4 +1,4 @@
-/* in_order_fifo.c: the optional queue: all events in the order of their arrival, none merged. A list is passed
+/* in_order_fifo.c: the default queue: all events in the order of their arrival, none merged. A list is passed
  * on as the deletions of the known objects that are not in it, then its objects. See queue.h.
  *
  * An arrival that pop hands over stays the first until it is processed. After a failure
@@ -13,8 +13,10 @@ typedef struct in_order_fifo {
     ki_fifo base;      /* first */
     size_t processing; /* front arrivals that are being processed */
     bool is_releasing; /* the first arrival is a processed list: pop releases its objects, a slice at a time */
-    ki_map keys;       /* of the current batch; empty between pops, with room for a whole batch */
-    ki_change *batch;  /* the current batch, with room for a whole batch */
+    ki_map keys;       /* of the current batch; empty between pops */
+    ki_change *batch;  /* the current batch: `first`, or allocated with room for a whole batch */
+    size_t capacity;   /* changes of `batch` */
+    ki_change first;
 } in_order_fifo;
 
 static in_order_fifo *of(ki_queue *queue) {
@@ -27,42 +29,55 @@ static const ki_arrival *at(const in_order_fifo *fifo, size_t index) {
     return ki_ring_at(&fifo->base.arrivals, index);
 }
 
-/* Returns true if item `count` is an event and the batch has room for it. */
-static bool fits_batch(const in_order_fifo *fifo, size_t count) {
-    const ki_arrival *next = at(fifo, count);
-    size_t slice = fifo->base.queue.slice;
-    bool has_room = count < fifo->base.options.batch_size && (!slice || count < slice);
-    return has_room && next && !next->list;
+/* Returns true if the batch, which has `count` changes, has room for one more. Without memory a batch is shorter. */
+static bool has_room(in_order_fifo *fifo, size_t count) {
+    if (count < fifo->capacity)
+        return true;
+    if (fifo->batch != &fifo->first)
+        return false;
+    ki_change *batch = ki_alloc_array(&fifo->base.allocator, fifo->base.options.batch_size, sizeof *batch);
+    if (!batch)
+        return false;
+    batch[0] = fifo->first;
+    fifo->batch = batch;
+    fifo->capacity = fifo->base.options.batch_size;
+    return count < fifo->capacity;
 }
 
-/* Copies event `count` into the batch. Returns false if the batch has an event with its key. */
+/* Returns true if item `count` is an event and the batch has room for it. */
+static bool fits_batch(in_order_fifo *fifo, size_t count) {
+    const ki_arrival *next = at(fifo, count);
+    size_t slice = fifo->base.queue.slice;
+    return (!slice || count < slice) && next && !next->list && has_room(fifo, count);
+}
+
+/* Copies event `count` into the batch. Returns false if the batch has an event with its key, or without memory. */
 static bool add_to_batch(in_order_fifo *fifo, size_t count) {
     const ki_change *change = &at(fifo, count)->change;
-    /* Cannot fail: the map has room for a whole batch. */
     ki_map_slot *slot = ki_map_slot_of(&fifo->keys, ki_str_of(ki_object_key(change->obj)));
     if (!slot || slot->value)
         return false;
     fifo->batch[count] = *change;
-    slot->value = &fifo->batch[count];
+    slot->value = fifo; /* not NULL: the batch has the key */
     return true;
 }
 
 /* Fills the batch with events from the front. Returns their number, at least 1. */
 static size_t gather(in_order_fifo *fifo) {
     size_t count = 0;
-    if (!at(fifo, 1)) { /* one event, the usual case: no keys to compare */
-        fifo->batch[0] = at(fifo, 0)->change;
-        return 1;
-    }
-    while (fits_batch(fifo, count) && add_to_batch(fifo, count))
+    while (at(fifo, 1) && fits_batch(fifo, count) && add_to_batch(fifo, count))
         count++;
     for (size_t i = 0; i < count; i++)
         ki_map_remove(&fifo->keys, ki_str_of(ki_object_key(fifo->batch[i].obj)));
-    return count;
+    if (count)
+        return count;
+    fifo->batch[0] = at(fifo, 0)->change; /* one event, the usual case: no keys to compare */
+    return 1;
 }
 
 static ki_status pop_events(in_order_fifo *fifo, ki_process process, void *user, ki_error *err) {
-    const ki_deltas deltas = { .items = fifo->batch, .count = gather(fifo) };
+    size_t count = gather(fifo);
+    const ki_deltas deltas = { .items = fifo->batch, .count = count };
     bool requeue = false;
     fifo->processing = deltas.count;
     ki_status status = process(&deltas, user, &requeue, err);
@@ -87,7 +102,7 @@ static ki_status gather_part(in_order_fifo *fifo, ki_queued_list *list, size_t *
     ki_queue *queue = &fifo->base.queue;
     size_t slice = ki_queue_slice(queue), count = 0;
     ki_status status = KI_OK;
-    for (; !status && queue->work < slice && count < fifo->base.options.batch_size; queue->work++) {
+    for (; !status && queue->work < slice && has_room(fifo, count); queue->work++) {
         status = ki_queued_list_next(list, &fifo->batch[count]);
         count += !status && fifo->batch[count].obj;
     }
@@ -103,10 +118,11 @@ static ki_status pop_list(in_order_fifo *fifo, ki_process process, void *user, k
         release_some(fifo, list);
         return KI_OK;
     }
-    ki_deltas deltas = { .items = fifo->batch, .resource_version = list->resource_version };
+    ki_deltas deltas = { .resource_version = list->resource_version };
     ki_status status = gather_part(fifo, list, &deltas.count);
     if (status == KI_ERR_NO_MEMORY)
         return ki_error_no_memory(err, "processing a list");
+    deltas.items = fifo->batch;
     deltas.is_part = status != KI_ERR_NOT_FOUND;
     if (deltas.is_part && deltas.count == 0)
         return KI_OK;
@@ -143,7 +159,8 @@ static size_t fifo_length(const ki_queue *queue) {
 static void fifo_free(ki_queue *queue) {
     in_order_fifo *fifo = of(queue);
     ki_map_free(&fifo->keys);
-    ki_free(&fifo->base.allocator, fifo->batch);
+    if (fifo->batch != &fifo->first)
+        ki_free(&fifo->base.allocator, fifo->batch);
     ki_fifo_free(&fifo->base);
 }
 
@@ -160,22 +177,12 @@ static const ki_queue_ops in_order_fifo_ops = {
     .free = fifo_free,
 };
 
-ki_status ki_in_order_fifo_new(const ki_fifo_options *options, ki_queue **ret_queue, ki_error *err) {
-    ki_fifo_options given;
-    if (!ret_queue)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_in_order_fifo_new: no place for the queue");
-    ki_status status = ki_fifo_read_options(options, &given, err);
-    if (status)
-        return status;
-    in_order_fifo *fifo = ki_fifo_new(sizeof *fifo, &in_order_fifo_ops, &given);
+ki_queue *ki_in_order_fifo_new(const ki_queue_options *options) {
+    in_order_fifo *fifo = ki_fifo_new(sizeof *fifo, &in_order_fifo_ops, options);
     if (!fifo)
-        return ki_error_no_memory(err, "making a queue");
-    ki_map_init(&fifo->keys, &fifo->base.allocator, given.seed);
-    fifo->batch = ki_alloc_array(&fifo->base.allocator, given.batch_size, sizeof *fifo->batch);
-    if (!fifo->batch || ki_map_reserve(&fifo->keys, given.batch_size)) {
-        fifo_free(&fifo->base.queue);
-        return ki_error_no_memory(err, "making a queue");
-    }
-    *ret_queue = &fifo->base.queue;
-    return KI_OK;
+        return NULL;
+    ki_map_init(&fifo->keys, &fifo->base.allocator, options->seed);
+    fifo->batch = &fifo->first;
+    fifo->capacity = 1;
+    return &fifo->base.queue;
 }

@@ -22,13 +22,13 @@ enum {
     "\"},\"items\":[" items "]}"
 static const char good_list[] = LIST_OF("10", OBJECT("a", "5"));
 
-static void open_stage_as(byte_stage *s, const char *list, bool in_order) {
-    byte_stage_open(
-        s, list, &KI_INFORMER_OPTIONS(.no_streaming_list = true, .object_limit = OBJECT_LIMIT, .in_order = in_order));
+static void open_stage_as(byte_stage *s, const char *list, ki_queue_kind kind) {
+    byte_stage_open(s, list,
+                    &KI_INFORMER_OPTIONS(.no_streaming_list = true, .object_limit = OBJECT_LIMIT, .queue = kind));
 }
 
 static void open_stage(byte_stage *s, const char *list) {
-    open_stage_as(s, list, false);
+    open_stage_as(s, list, KI_QUEUE_IN_ORDER);
 }
 
 static void expect_version(const byte_stage *s, const char *key, const char *version) {

@@ -68,10 +68,11 @@ static void on_stuck(const ki_error *err, int64_t retry_ns, void *user) {
 static void open_stage(stage *s) {
     memset(s, 0, sizeof *s);
     assert_true(test_engine_open(&s->engine, NULL, 1));
-    assert_int_equal(
-        ki_delta_fifo_new(&(ki_fifo_options){ .size = sizeof(ki_fifo_options), .allocator = &ki_allocator_default },
-                          &s->queue, NULL),
-        KI_OK);
+    assert_int_equal(ki_queue_new(&(ki_queue_options){ .size = sizeof(ki_queue_options),
+                                                       .kind = KI_QUEUE_DELTA_FIFO,
+                                                       .allocator = &ki_allocator_default },
+                                  &s->queue, NULL),
+                     KI_OK);
     ki_step_loop_options options = { .engine = s->engine.engine, .step = step, .on_stuck = on_stuck, .user = s };
     ki_step_loop_open(&s->controller, &options);
     s->queue->ready = wake;

@@ -40,14 +40,19 @@ TEST(changes_come_out_by_key_in_order_of_first_arrival) {
         { "foo=1", "-foo=1; {9: foo=2}", "[-foo=1 foo=2]" },
         { NULL, "{9: a=1 b=2}; {9: b=3 a=4}", "[a=1i a=4] [b=2i b=3]" },
         { NULL, "{9: a=1 a=2}", "[a=1i a=2i]" },
-        { "foo=5 bar=6 baz=7", "-baz=10; {9: foo=5}", "[-baz=10] [foo=5] [?bar=6]" },
-        { "foo=5 bar=6 baz=7", "+baz=10; {9: foo=5}", "[+baz=10 ?baz=10] [foo=5] [?bar=6]" },
+        { "foo=5 bar=6 baz=7", "-baz=10; {9: foo=5}", "[?bar=6] [-baz=10] [foo=5]" },
+        { "foo=5 bar=6 baz=7", "+baz=10; {9: foo=5}", "[?bar=6] [+baz=10 ?baz=10] [foo=5]" },
         { NULL, "+baz=10; {9: foo=5}", "[+baz=10 ?baz=10] [foo=5]" },
         { NULL, "+baz=10; -baz=11; {9: foo=5}", "[+baz=10 -baz=11] [foo=5]" },
-        { "foo=5 bar=6 baz=7", "-bar=6; +bar=100; {9: foo=5}", "[-bar=6 +bar=100 ?bar=100] [foo=5] [?baz=7]" },
-        { "foo=5 bar=6 baz=7", "{9: bar=100 foo=5}; {9: foo=5}", "[bar=100i ?bar=100] [foo=5i foo=5] [?baz=7]" },
+        { "foo=5 bar=6 baz=7", "-bar=6; +bar=100; {9: foo=5}", "[?baz=7] [-bar=6 +bar=100 ?bar=100] [foo=5]" },
+        { "foo=5 bar=6 baz=7", "{9: bar=100 foo=5}; {9: foo=5}", "[?baz=7] [bar=100i ?bar=100] [foo=5i foo=5]" },
+        /* What a list deletes comes before all others: another object can have its address. */
+        { "a=1", "{9: b=2}", "[?a=1i] [b=2i]" },
+        { "a=1", "+b=1; {9: b=2}", "[?a=1] [+b=1 b=2]" },
+        { "", "+b=1; +a=1; {9: b=2}", "[+a=1 ?a=1] [+b=1 b=2]" },
+        { "a=1 k=1", "+b=1; {9: b=2 k=1}; {10: b=2}", "[?a=1] [k=1 ?k=1] [+b=1 b=2 b=2]" },
         { "foo=5 bar=6", "{9:}", "[?foo=5i] [?bar=6i]" },
-        { "foo=5 bar=6 baz=7", "{9: foo=5}", "[foo=5i] [?bar=6i] [?baz=7i]" },
+        { "foo=5 bar=6 baz=7", "{9: foo=5}", "[?bar=6i] [?baz=7i] [foo=5i]" },
         { NULL, "+foo=10; +bar=11; ~foo=12; -foo=15; {9:}; +bar=16; {9:}",
           "[+foo=10 ~foo=12 -foo=15] [+bar=11 ?bar=11 +bar=16 ?bar=16]" },
         { "foo=5", "{9:}; {9:}", "[?foo=5]" },
@@ -93,7 +98,7 @@ TEST(changes_come_out_by_key_in_order_of_first_arrival) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fifo_stage f;
-        fifo_open(&f, FIFO_DELTA, cases[i].known, &ki_allocator_default);
+        fifo_open(&f, KI_QUEUE_DELTA_FIFO, cases[i].known, &ki_allocator_default);
         fifo_play(&f, cases[i].script);
         if (strcmp(fifo_pop_all(&f), cases[i].popped) != 0)
             fail_msg("%s\ngives: %s\nnot:   %s", cases[i].script, f.popped, cases[i].popped);
@@ -106,7 +111,7 @@ TEST(many_keys_come_out_as_they_went_in) {
         KEYS = 20000
     };
     fifo_stage f;
-    fifo_open(&f, FIFO_DELTA, NULL, &ki_allocator_default);
+    fifo_open(&f, KI_QUEUE_DELTA_FIFO, NULL, &ki_allocator_default);
     char text[64];
     for (int round = 0; round < 2; round++) { /* the table and the entries are given back between them */
         for (int i = 0; i < KEYS; i++) {
@@ -152,7 +157,7 @@ static ki_status look(const ki_deltas *deltas, void *user, bool *ret_requeue, ki
 
 TEST(a_key_whose_processing_failed_stays_first_and_is_still_awaited) {
     fifo_stage f;
-    fifo_open(&f, FIFO_DELTA, NULL, &ki_allocator_default);
+    fifo_open(&f, KI_QUEUE_DELTA_FIFO, NULL, &ki_allocator_default);
     fifo_play(&f, "{9: a=1 b=1}");
     watcher w = { .f = &f, .response = KI_ERR_STATE, .requeue = true };
     assert_int_equal(fifo_pop(&f, look, &w, NULL), KI_ERR_STATE);
@@ -169,7 +174,7 @@ TEST(a_key_whose_processing_failed_stays_first_and_is_still_awaited) {
 
 TEST(a_deletion_that_cannot_be_read_is_a_tombstone) {
     fifo_stage f;
-    fifo_open(&f, FIFO_DELTA, "a=1", &ki_allocator_default);
+    fifo_open(&f, KI_QUEUE_DELTA_FIFO, "a=1", &ki_allocator_default);
     fifo_play(&f, "?a=1; +b=1; ?b=1; ?unknown=1");
     assert_string_equal(fifo_pop_all(&f), "[?a=1] [+b=1 ?b=1]");
     fifo_close(&f);
@@ -205,7 +210,7 @@ TEST(a_requeue_needs_no_memory) {
         scarce_memory memory;
         scarce_memory_init(&memory, SIZE_MAX);
         fifo_stage f;
-        fifo_open(&f, FIFO_DELTA, NULL, &memory.allocator);
+        fifo_open(&f, KI_QUEUE_DELTA_FIFO, NULL, &memory.allocator);
         fifo_play(&f, "+x=1");
         crowd c = { &f, &memory, count };
         assert_int_equal(fifo_pop(&f, crowd_out, &c, NULL), KI_ERR_STATE);
@@ -221,7 +226,7 @@ TEST(nothing_is_allocated_in_the_steady_state) {
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX);
     fifo_stage f;
-    fifo_open(&f, FIFO_DELTA, NULL, &memory.allocator);
+    fifo_open(&f, KI_QUEUE_DELTA_FIFO, NULL, &memory.allocator);
     fifo_play(&f, "+d=1; +e=2; +f=3");
     fifo_pop_all(&f);
     size_t calls = memory.calls;
@@ -248,7 +253,7 @@ TEST(what_a_burst_took_is_given_back_while_the_queue_stays_empty) {
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX);
     fifo_stage f;
-    fifo_open(&f, FIFO_DELTA, NULL, &memory.allocator);
+    fifo_open(&f, KI_QUEUE_DELTA_FIFO, NULL, &memory.allocator);
     burst(&f, 1);
     size_t least = memory.bytes + 2000; /* with some entries that stay */
     burst(&f, 2000);
@@ -271,7 +276,7 @@ TEST(what_a_burst_took_is_given_back_while_the_queue_stays_empty) {
 
 TEST(a_key_may_have_any_number_of_changes) {
     fifo_stage f;
-    fifo_open(&f, FIFO_DELTA, NULL, &ki_allocator_default);
+    fifo_open(&f, KI_QUEUE_DELTA_FIFO, NULL, &ki_allocator_default);
     for (int round = 0; round < 2; round++) {
         char text[32], expected[NOTATION_TEXT] = "[";
         for (int i = 1; i <= 100; i++) {
@@ -293,7 +298,7 @@ enum {
 
 /* A DeltaFIFO over a store of a, b, k and l that works off one unit in each pop. */
 static void open_slicing(fifo_stage *f) {
-    fifo_open(f, FIFO_DELTA, "a=1 b=1 k=1 l=1", &ki_allocator_default);
+    fifo_open(f, KI_QUEUE_DELTA_FIFO, "a=1 b=1 k=1 l=1", &ki_allocator_default);
     f->queue->slice = 1;
 }
 
@@ -311,12 +316,12 @@ static size_t pop(fifo_stage *f) {
 }
 
 TEST(a_list_is_worked_off_a_slice_at_a_time_before_any_key_is_handed_out) {
-    static const char *const rest[] = { "[~k=2 ?k=2]", "[c=3]", "[-b=4]", "[?l=1]", "[+d=5]" };
+    static const char *const rest[] = { "[?l=1]", "[~k=2 ?k=2]", "[~a=2 a=3 ~a=4]", "[c=3]", "[+d=5]" };
     fifo_stage f;
     open_slicing(&f);
     fifo_play(&f, "~a=2; ~k=2; {3: a=3 c=3}; ~a=4; -b=4; +d=5; resync");
     assert_true(pop(&f) > 10);
-    assert_string_equal(f.popped, "[~a=2 a=3 ~a=4]");
+    assert_string_equal(f.popped, "[-b=4]");
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) {
         assert_int_equal(pop(&f), 0);
         assert_string_equal(f.popped, rest[i]);
@@ -339,12 +344,12 @@ TEST(a_first_list_merges_with_what_arrives_meanwhile) {
         { "{9: a=1 b=1 c=1}", 1, "~a=2; ~b=2", "[a=1i] [b=1i ~b=2] [c=1i] [~a=2]" },
         { "{9: a=1 b=1 c=1}", 2, "-c=2; ~b=2", "[a=1i] [b=1i] [c=1i -c=2] [~b=2]" },
         { "{9: a=1 b=1 c=1}", 3, "~c=2", "[a=1i] [b=1i] [c=1i] [~c=2]" },
-        { "{9: a=1 b=1 c=1}", 1, "{9: b=2 d=2}", "[a=1i] [b=1i b=2] [c=1i ?c=1] [d=2]" },
+        { "{9: a=1 b=1 c=1}", 1, "{9: b=2 d=2}", "[a=1i] [c=1i ?c=1] [b=1i b=2] [d=2]" },
         { "{9: a=1 b=1 c=1}", 1, "{9:}; ~b=3", "[a=1i] [b=1i ?b=1 ~b=3] [c=1i ?c=1]" },
         { "{9: a=1 b=1 c=1}", 1, "resync", "[a=1i] [b=1i] [c=1i]" },
         { "{9: a=1 b=1 c=1}", 1, "~c=2; ~d=2; ~c=3; ~d=3", "[a=1i] [b=1i] [c=1i ~c=2 ~c=3] [~d=2 ~d=3]" },
         { "{9: a=1 b=1 c=1}", 1, "~c=2; +d=2; ~a=2; {9: b=3 a=3}",
-          "[a=1i] [b=1i b=3] [c=1i ~c=2 ?c=2] [+d=2 ?d=2] [~a=2 a=3]" },
+          "[a=1i] [c=1i ~c=2 ?c=2] [+d=2 ?d=2] [b=1i b=3] [~a=2 a=3]" },
         { "{9: a=1 b=1 c=1}", 1, "~c=2; {9: b=3}; ~c=4; {9: c=5}", "[a=1i] [b=1i b=3 ?b=3] [c=1i ~c=2 ?c=2 ~c=4 c=5]" },
         { "{9: a=1 b=1 c=1}", 1, "+d=2; resync; ~d=3", "[a=1i] [b=1i] [c=1i] [+d=2 ~d=3]" },
         /* A deletion counts only if the list has its object, or the object is known, or queued. */
@@ -353,11 +358,11 @@ TEST(a_first_list_merges_with_what_arrives_meanwhile) {
         { "{9: a=1 b=1 c=1}", 1, "-a=2; -x=2; -x=3#u; ~b=2", "[a=1i] [b=1i ~b=2] [c=1i]" },
         { "{9: a=1 b=1 c=1}", 1, "-x=2; +d=2; +x=3; -x=4; -x=5", "[a=1i] [b=1i] [c=1i] [+d=2] [+x=3 -x=5]" },
         { "{9: a=1 b=1 c=1}", 3, "-c=2; +d=2", "[a=1i] [b=1i] [c=1i] [+d=2]" },
-        { "{9: a=1 b=1 c=1}", 1, "-c=2; {9: b=3}", "[a=1i] [b=1i b=3] [c=1i -c=2]" },
-        { "{9: a=1 b=1 c=1}", 1, "-c=2; -x=2; {9: b=3 x=3 d=3}", "[a=1i] [b=1i b=3] [c=1i -c=2] [x=3] [d=3]" },
+        { "{9: a=1 b=1 c=1}", 1, "-c=2; {9: b=3}", "[a=1i] [c=1i -c=2] [b=1i b=3]" },
+        { "{9: a=1 b=1 c=1}", 1, "-c=2; -x=2; {9: b=3 x=3 d=3}", "[a=1i] [c=1i -c=2] [b=1i b=3] [x=3] [d=3]" },
         { "{9: a=1 b=1 c=1}", 1, "-x=2; +d=2; {9: d=3 x=3}", "[a=1i] [b=1i ?b=1] [c=1i ?c=1] [+d=2 d=3] [x=3]" },
         { "{9: a=1 b=1 c=1}", 1, "+d=2; -x=2; {9: x=3 e=3}", "[a=1i] [b=1i ?b=1] [c=1i ?c=1] [+d=2 ?d=2] [x=3] [e=3]" },
-        { "{9: a=1 b=1 c=1}", 1, "-x=2; {9:}; {9: b=3}", "[a=1i] [b=1i ?b=1 b=3] [c=1i ?c=1]" },
+        { "{9: a=1 b=1 c=1}", 1, "-x=2; {9:}; {9: b=3}", "[a=1i] [c=1i ?c=1] [b=1i ?b=1 b=3]" },
         /* A key listed twice is one item. */
         { "{9: a=1 b=1 a=2 c=1}", 0, "", "[a=1i a=2i] [b=1i] [c=1i]" },
         { "{9: a=1 b=1 a=2 c=1}", 1, "~b=2", "[a=1i a=2i] [b=1i ~b=2] [c=1i]" },
@@ -370,7 +375,7 @@ TEST(a_first_list_merges_with_what_arrives_meanwhile) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fifo_stage f;
         char popped[NOTATION_TEXT] = "";
-        fifo_open(&f, FIFO_DELTA, "", &ki_allocator_default);
+        fifo_open(&f, KI_QUEUE_DELTA_FIFO, "", &ki_allocator_default);
         f.queue->slice = 1;
         fifo_play(&f, cases[i].list);
         for (size_t pops = 0; pops < cases[i].pops; pops++) {
@@ -391,7 +396,7 @@ TEST(a_first_list_merges_with_what_arrives_meanwhile) {
 
 TEST(an_object_of_a_first_list_whose_processing_failed_stays_first) {
     fifo_stage f;
-    fifo_open(&f, FIFO_DELTA, "", &ki_allocator_default);
+    fifo_open(&f, KI_QUEUE_DELTA_FIFO, "", &ki_allocator_default);
     fifo_play(&f, "{9: a=1 b=1}");
     watcher w = { .f = &f, .response = KI_ERR_NO_MEMORY, .requeue = true, .pops = true };
     for (int round = 0; round < 2; round++) {
@@ -415,7 +420,7 @@ TEST(an_object_of_a_first_list_whose_processing_failed_stays_first) {
 
 TEST(a_deletion_of_a_known_object_amid_a_first_list_is_queued) {
     fifo_stage f;
-    fifo_open(&f, FIFO_DELTA, "", &ki_allocator_default);
+    fifo_open(&f, KI_QUEUE_DELTA_FIFO, "", &ki_allocator_default);
     fifo_play(&f, "{9: a=1 b=1 c=1}");
     assert_string_equal(fifo_pop_one(&f), "[a=1i]");
     fifo_know(&f, "a=1 k=1");
@@ -426,7 +431,7 @@ TEST(a_deletion_of_a_known_object_amid_a_first_list_is_queued) {
 
 TEST(the_last_object_of_a_first_list_makes_it_synced_whatever_arrived_meanwhile) {
     fifo_stage f;
-    fifo_open(&f, FIFO_DELTA, "", &ki_allocator_default);
+    fifo_open(&f, KI_QUEUE_DELTA_FIFO, "", &ki_allocator_default);
     fifo_play(&f, "{9: a=1 b=1}; -b=2; +c=2; -x=2");
     assert_string_equal(fifo_pop_one(&f), "[a=1i]");
     assert_false(f.queue->ops->has_synced(f.queue));
@@ -439,12 +444,12 @@ TEST(the_last_object_of_a_first_list_makes_it_synced_whatever_arrived_meanwhile)
 TEST(lack_of_memory_leaves_a_first_list_and_its_changes_as_they_were) {
     static const char *const rest[] = { NULL, "{9: b=8 x=8}" };
     static const char *const popped[] = { "[a=1i] [b=1i ~b=2 ~b=3 ~b=4] [c=1i -c=2] [+d=2]",
-                                          "[a=1i] [b=1i ~b=2 ~b=3 ~b=4 b=8] [c=1i -c=2] [+d=2 ?d=2] [x=8]" };
+                                          "[a=1i] [c=1i -c=2] [+d=2 ?d=2] [b=1i ~b=2 ~b=3 ~b=4 b=8] [x=8]" };
     for (size_t i = 0; i < 2; i++) {
         scarce_memory memory = SCARCE_MEMORY_FROM(1);
         while (scarce_memory_next(&memory)) {
             fifo_stage f;
-            fifo_open(&f, FIFO_DELTA, "", &memory.allocator);
+            fifo_open(&f, KI_QUEUE_DELTA_FIFO, "", &memory.allocator);
             fifo_play_scarce(&f, "{9: a=1 b=1 c=1}; ~b=2");
             char begun[NOTATION_TEXT];
             f.popped[0] = '\0';
@@ -471,7 +476,7 @@ TEST(changes_amid_a_first_list_need_memory_for_their_own_keys_alone) {
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX);
     fifo_stage f;
-    fifo_open(&f, FIFO_DELTA, "", &memory.allocator);
+    fifo_open(&f, KI_QUEUE_DELTA_FIFO, "", &memory.allocator);
     fifo_list_numbered(f.queue, &memory.allocator, OBJECTS);
     size_t most = 0;
     for (int i = 0; i < OBJECTS; i++) {
@@ -496,7 +501,7 @@ TEST(a_first_list_needs_no_memory_for_each_object_while_it_is_handed_out) {
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX);
     fifo_stage f;
-    fifo_open(&f, FIFO_DELTA, "", &memory.allocator);
+    fifo_open(&f, KI_QUEUE_DELTA_FIFO, "", &memory.allocator);
     fifo_list_numbered(f.queue, &memory.allocator, OBJECTS);
     assert_int_equal(f.queue->ops->length(f.queue), 1); /* until the list has begun */
     assert_string_equal(fifo_pop_one(&f), "[k0=1i]");

@@ -262,7 +262,7 @@ TEST(an_add_is_of_the_initial_list_only_where_the_object_was_in_it) {
         play_all(&s, "open; +a=5; initial-end 10; "
                      /* before anything of the list has been applied */
                      "-a=11; +a=12#other; +c=13");
-        expect(&h, delivery == KI_DELIVER_ALL ? "+a=5i -a=11 +a=12 synced +c=13" : "+a=12 synced +c=13");
+        expect(&h, delivery == KI_DELIVER_ALL ? "+a=5i synced -a=11 +a=12 +c=13" : "synced +a=12 +c=13");
         close_stage(&s);
     }
 }

@@ -91,7 +91,7 @@ static ki_status look(const ki_deltas *deltas, void *user, bool *ret_requeue, ki
 
 TEST(a_whole_batch_is_a_thousand_events) {
     fifo_stage f;
-    fifo_open(&f, FIFO_IN_ORDER, "", &ki_allocator_default);
+    fifo_open(&f, KI_QUEUE_IN_ORDER, "", &ki_allocator_default);
     for (int i = 0; i < 2500; i++) {
         char text[64];
         snprintf(text, sizeof text, "+k%d=%d", i, i);
@@ -115,7 +115,7 @@ TEST(a_list_is_passed_on_and_released_a_slice_at_a_time) {
         UNITS = 14 /* five keys, four known objects, five listed ones */
     };
     fifo_stage f;
-    fifo_open(&f, FIFO_IN_ORDER, "", &ki_allocator_default);
+    fifo_open(&f, KI_QUEUE_IN_ORDER, "", &ki_allocator_default);
     fifo_know(&f, "x=1 a=1 y=1 z=1");
     f.queue->slice = SLICE;
     fifo_play(&f, "{9: a=1 b=1 c=1 d=1 e=1 y=!}; +f=1; resync");
@@ -206,9 +206,9 @@ TEST(a_list_of_new_objects_keeps_no_keys_while_it_is_passed_on) {
     };
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX);
-    const ki_fifo_options options = KI_FIFO_OPTIONS(.allocator = &memory.allocator, .batch_size = 100);
+    const ki_queue_options options = KI_QUEUE_OPTIONS(.allocator = &memory.allocator, .batch_size = 100);
     ki_queue *queue = NULL;
-    assert_int_equal(ki_in_order_fifo_new(&options, &queue, NULL), KI_OK);
+    assert_int_equal(ki_queue_new(&options, &queue, NULL), KI_OK);
     fifo_list_numbered(queue, &memory.allocator, OBJECTS);
     while (!queue->ops->has_synced(queue))
         assert_int_equal(queue->ops->pop(queue, measure_bytes, &memory, NULL), KI_OK);
@@ -218,7 +218,7 @@ TEST(a_list_of_new_objects_keeps_no_keys_while_it_is_passed_on) {
 
 TEST(what_is_requeued_stays_in_its_place) {
     fifo_stage f;
-    fifo_open(&f, FIFO_IN_ORDER, "", &ki_allocator_default);
+    fifo_open(&f, KI_QUEUE_IN_ORDER, "", &ki_allocator_default);
     fifo_play(&f, "+a=1; +b=1; ~a=2");
     watcher w = { .f = &f, .status = KI_ERR_STATE, .requeue = true, .queues = "~b=2; {9:}" };
     assert_int_equal(f.queue->ops->pop(f.queue, look, &w, NULL), KI_ERR_STATE);
@@ -231,10 +231,9 @@ TEST(what_is_requeued_stays_in_its_place) {
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
 TEST(options_without_their_size_are_rejected) {
-    const ki_fifo_options options = { .batch_size = 1 };
+    const ki_queue_options options = { .batch_size = 1 };
     ki_queue *queue = NULL;
-    assert_int_equal(ki_in_order_fifo_new(&options, &queue, NULL), KI_ERR_INVALID);
-    assert_int_equal(ki_delta_fifo_new(&options, &queue, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_queue_new(&options, &queue, NULL), KI_ERR_INVALID);
     assert_null(queue);
 }
 
@@ -242,7 +241,7 @@ TEST(nothing_is_allocated_in_the_steady_state) {
     fifo_stage f;
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX);
-    fifo_open(&f, FIFO_IN_ORDER, "", &memory.allocator);
+    fifo_open(&f, KI_QUEUE_IN_ORDER, "", &memory.allocator);
     size_t calls = 0;
     for (int round = 0; round < 100; round++) {
         fifo_play(&f, "+a=1; ~b=2; ~a=3; -b=4; resync; +c=1");

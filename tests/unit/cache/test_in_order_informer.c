@@ -2,6 +2,7 @@
  * all. What it has in common with the other queue: test_shared_informer.c and test_informer_story.c, which run with
  * both. */
 
+#include "tests/support/byte_stage.h"
 #include "tests/support/informer_stage.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
@@ -12,6 +13,38 @@
 static const char three[] = "{10: c=5 a=6 b=7}; open; > +c=5i +a=6i +b=7i synced";
 
 #define RELIST "error 410; wait 60000; "
+
+/* --- the order ---------------------------------------------------------------------------------------------------- */
+
+TEST(changes_that_arrive_together_come_in_the_order_of_their_arrival) {
+    stage s;
+    observer h;
+    open_listed_stage(&s, &h);
+    h.notes[0] = '\0';
+    play_all(&s, "~a=11; ~b=12; ~a=13; ~b=14");
+    expect(&h, "~a=5>11 ~b=6>12 ~a=11>13 ~b=12>14");
+    close_stage(&s);
+}
+
+static void note_name(const ki_event *event, void *user) {
+    notation_add(user, " ", ki_object_name(event->obj));
+}
+
+static const ki_handler noting_names = { .on_add = note_name, .on_update = note_name };
+
+#define MODIFIED(name, version) "{\"type\":\"MODIFIED\",\"object\":" BYTE_OBJECT(name, version) "}\n"
+
+TEST(an_informer_without_options_keeps_the_order_of_arrival) {
+    static const char events[] = MODIFIED("a", "11") MODIFIED("b", "12") MODIFIED("a", "13") MODIFIED("b", "14");
+    byte_stage s;
+    char names[NOTATION_TEXT] = "";
+    byte_stage_open(&s, "{\"kind\":\"ConfigMapList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}",
+                    &KI_INFORMER_OPTIONS(.no_streaming_list = true));
+    assert_int_equal(ki_informer_add_handler(s.informer, &noting_names, names, NULL), KI_OK);
+    byte_stage_send(&s, events, strlen(events));
+    assert_string_equal(names, "a b a b");
+    byte_stage_close(&s);
+}
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 

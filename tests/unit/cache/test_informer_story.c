@@ -223,7 +223,7 @@ static void go(story *s, observer *h) {
 
 static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
 
-static void open_story(story *s, uint64_t seed, bool in_order) {
+static void open_story(story *s, uint64_t seed, ki_queue_kind kind) {
     memset(s, 0, sizeof *s);
     s->random = seed * 77 + 1;
     s->server.now = 100;
@@ -231,7 +231,7 @@ static void open_story(story *s, uint64_t seed, bool in_order) {
     fake_init(&s->source);
     ki_shared_informer_options options = { .engine = s->engine.engine,
                                            .list_watch = &s->source.base,
-                                           .given.in_order = in_order,
+                                           .given.queue = kind,
                                            .given.resync_ms = roll(s, 2) ? 1000 : 0 };
     assert_int_equal(informer_of(&configmaps, options, &s->informer), KI_OK);
 }
@@ -276,11 +276,11 @@ static void check_store(story *s) {
     ki_snapshot_free(snapshot);
 }
 
-static void tell_story(uint64_t seed, bool in_order) {
+static void tell_story(uint64_t seed, ki_queue_kind kind) {
     story s;
     observer observers[HANDLERS];
     memset(observers, 0, sizeof observers);
-    open_story(&s, seed, in_order);
+    open_story(&s, seed, kind);
     come(&s, &observers[0]);
     assert_true(test_engine_settle(&s.engine));
     assert_int_equal(ki_informer_start(s.informer, NULL), KI_OK);
@@ -330,8 +330,8 @@ static int name_the_seed(void **state) {
 TEST_WITH(NULL, name_the_seed, every_story_is_true_and_ends_well) {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         seed_at_hand = seed;
-        tell_story(seed, false);
-        tell_story(seed, true);
+        tell_story(seed, KI_QUEUE_IN_ORDER);
+        tell_story(seed, KI_QUEUE_DELTA_FIFO);
     }
     seed_at_hand = 0;
 }

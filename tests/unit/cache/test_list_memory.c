@@ -67,7 +67,7 @@ TEST(a_later_list_is_counted_until_it_is_stored_though_the_queue_is_never_empty)
         stage s;
         ki_memory_account account = { .limit = SIZE_MAX };
         const ki_shared_informer_options options = { .given = { .no_streaming_list = true }, .account = &account };
-        in_order = round % 2;
+        queue_kind = round % 2 ? KI_QUEUE_DELTA_FIFO : KI_QUEUE_IN_ORDER;
         assert_int_equal(open_stage_with(&s, options, NULL), KI_OK);
         start_stage(&s);
         play_each(&s, first_lists[round / 2]);
@@ -87,7 +87,7 @@ TEST(a_later_list_is_counted_until_it_is_stored_though_the_queue_is_never_empty)
         expect_stored(&s, &account);
         close_stage(&s);
     }
-    in_order = false;
+    queue_kind = KI_QUEUE_IN_ORDER;
 }
 
 static ki_status count_step(void *user, ki_error *err) {

@@ -106,7 +106,7 @@ static void on_error(ki_informer *informer, const ki_error *cause, const char *k
 TEST(an_informer_calls_its_error_handler_while_it_runs_and_at_its_end) {
     static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
     for (int variant = 0; variant < 4; variant++) {
-        bool detects = variant & 1, in_order = variant & 2;
+        bool detects = variant & 1;
         char found[TEXT] = "";
         test_engine engine;
         fake_list_watch source;
@@ -116,7 +116,7 @@ TEST(an_informer_calls_its_error_handler_while_it_runs_and_at_its_end) {
         ki_shared_informer_options options = { .engine = engine.engine,
                                                .list_watch = &source.base,
                                                .given.no_streaming_list = true,
-                                               .given.in_order = in_order,
+                                               .given.queue = variant & 2 ? KI_QUEUE_DELTA_FIFO : KI_QUEUE_IN_ORDER,
                                                .detect_mutations = detects };
         assert_int_equal(informer_of(&configmaps, options, &informer), KI_OK);
         assert_int_equal(ki_informer_set_watch_error_handler(informer, on_error, found, NULL), KI_OK);

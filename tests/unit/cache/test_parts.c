@@ -12,9 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef ki_status (*new_queue)(const ki_fifo_options *options, ki_queue **ret_queue, ki_error *err);
-static const new_queue new_queues[] = { ki_delta_fifo_new, ki_in_order_fifo_new };
-
 typedef struct stage {
     test_engine engine;
     fake_list_watch source;
@@ -68,14 +65,15 @@ static void on_error(const ki_error *err, int64_t retry_ms, void *user) {
     s->retry_ms = retry_ms;
 }
 
-static ki_status open_parts(stage *s, new_queue make_queue, const ki_allocator *allocator) {
+static ki_status open_parts(stage *s, ki_queue_kind kind, const ki_allocator *allocator) {
     static const ki_informer_options in_pages = { .size = sizeof in_pages, .no_streaming_list = true };
     ki_engine *engine = s->engine.engine;
     ki_status status = ki_store_new(&KI_STORE_OPTIONS(.allocator = allocator), &s->store, NULL);
     if (status)
         return status;
-    const ki_fifo_options options = KI_FIFO_OPTIONS(.allocator = allocator, .known = ki_store_known_objects(s->store));
-    status = make_queue(&options, &s->queue, NULL);
+    const ki_queue_options options =
+        KI_QUEUE_OPTIONS(.kind = kind, .allocator = allocator, .known = ki_store_known_objects(s->store));
+    status = ki_queue_new(&options, &s->queue, NULL);
     if (!status)
         status = ki_reflector_new(&KI_REFLECTOR_OPTIONS(.engine = engine, .list_watch = &s->source.base,
                                                         .queue = s->queue, .given = &in_pages),
@@ -96,11 +94,11 @@ static void close_parts(stage *s) {
     test_engine_close(&s->engine);
 }
 
-static void open_stage(stage *s, new_queue make_queue) {
+static void open_stage(stage *s, ki_queue_kind kind) {
     *s = (stage){ .failures = 0 };
     assert_true(test_engine_open(&s->engine, NULL, 1));
     fake_init(&s->source);
-    assert_int_equal(open_parts(s, make_queue, NULL), KI_OK);
+    assert_int_equal(open_parts(s, kind, NULL), KI_OK);
     ki_reflector_start(s->reflector);
     assert_true(test_engine_settle(&s->engine));
 }
@@ -122,9 +120,9 @@ static void assert_seen(stage *s, const char *seen) {
 }
 
 TEST(the_parts_together_keep_a_store_current) {
-    for (size_t i = 0; i < sizeof new_queues / sizeof *new_queues; i++) {
+    for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
         stage s;
-        open_stage(&s, new_queues[i]);
+        open_stage(&s, kind);
         play(&s, "{10: a=5 b=6}");
         assert_seen(&s, "+a +b");
         assert_true(ki_queue_has_synced(s.queue));
@@ -139,9 +137,9 @@ TEST(the_parts_together_keep_a_store_current) {
 }
 
 TEST(changes_that_fail_are_processed_again_in_their_order) {
-    for (size_t i = 0; i < sizeof new_queues / sizeof *new_queues; i++) {
+    for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
         stage s;
-        open_stage(&s, new_queues[i]);
+        open_stage(&s, kind);
         play(&s, "{10: a=5}; open");
         assert_seen(&s, "+a");
         s.failures = 2;
@@ -158,7 +156,7 @@ TEST(changes_that_fail_are_processed_again_in_their_order) {
 
 TEST(changes_that_fail_without_a_retry_are_dropped_and_reported) {
     stage s;
-    open_stage(&s, ki_delta_fifo_new);
+    open_stage(&s, KI_QUEUE_DELTA_FIFO);
     play(&s, "{10: a=5}; open");
     s.seen[0] = '\0';
     s.failures = 1;
@@ -171,9 +169,9 @@ TEST(changes_that_fail_without_a_retry_are_dropped_and_reported) {
 }
 
 TEST(a_resync_comes_when_its_period_is_over_and_it_is_wanted) {
-    for (size_t i = 0; i < sizeof new_queues / sizeof *new_queues; i++) {
+    for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
         stage s;
-        open_stage(&s, new_queues[i]);
+        open_stage(&s, kind);
         play(&s, "{10: a=5}; open");
         assert_seen(&s, "+a");
         assert_true(test_engine_advance(&s.engine, 60001));
@@ -237,7 +235,7 @@ TEST(a_source_of_the_program_needs_four_functions_and_may_call_back_at_once) {
     ki_object_format_unref(format);
     assert_true(test_engine_open(&s.engine, NULL, 1));
     fake_init(&s.source);
-    assert_int_equal(open_parts(&s, ki_delta_fifo_new, NULL), KI_OK);
+    assert_int_equal(open_parts(&s, KI_QUEUE_DELTA_FIFO, NULL), KI_OK);
     ki_reflector_free(s.reflector);
     assert_int_equal(
         ki_reflector_new(&KI_REFLECTOR_OPTIONS(.engine = s.engine.engine, .list_watch = &source.base, .queue = s.queue),
@@ -287,7 +285,7 @@ TEST(a_source_that_fails_without_an_error_gets_one) {
         ki_object_format_unref(format);
         assert_true(test_engine_open(&s.engine, NULL, 1));
         fake_init(&s.source);
-        assert_int_equal(open_parts(&s, ki_delta_fifo_new, NULL), KI_OK);
+        assert_int_equal(open_parts(&s, KI_QUEUE_DELTA_FIFO, NULL), KI_OK);
         ki_reflector_free(s.reflector);
         assert_int_equal(
             ki_reflector_new(&KI_REFLECTOR_OPTIONS(.engine = s.engine.engine, .list_watch = &source.base,
@@ -305,14 +303,14 @@ TEST(a_source_that_fails_without_an_error_gets_one) {
 }
 
 TEST(parts_that_cannot_be_made_for_lack_of_memory_leave_nothing) {
-    for (size_t i = 0; i < sizeof new_queues / sizeof *new_queues; i++) {
+    for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
         scarce_memory memory = SCARCE_MEMORY_LATER;
         while (scarce_memory_next(&memory)) {
             stage s = { .failures = 0 };
             assert_true(test_engine_open(&s.engine, &memory.allocator, 1));
             fake_init(&s.source);
             scarce_memory_begin(&memory);
-            ki_status status = open_parts(&s, new_queues[i], &memory.allocator);
+            ki_status status = open_parts(&s, kind, &memory.allocator);
             assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
             if (!status)
                 ki_reflector_start(s.reflector);
@@ -322,13 +320,13 @@ TEST(parts_that_cannot_be_made_for_lack_of_memory_leave_nothing) {
 }
 
 TEST(lack_of_memory_loses_no_change) {
-    for (size_t i = 0; i < sizeof new_queues / sizeof *new_queues; i++) {
+    for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
         scarce_memory memory = SCARCE_MEMORY_LATER;
         while (scarce_memory_next(&memory)) {
             stage s = { .failures = 0 };
             assert_true(test_engine_open(&s.engine, &memory.allocator, 1));
             fake_init(&s.source);
-            assert_int_equal(open_parts(&s, new_queues[i], &memory.allocator), KI_OK);
+            assert_int_equal(open_parts(&s, kind, &memory.allocator), KI_OK);
             ki_reflector_start(s.reflector);
             assert_true(test_engine_settle(&s.engine));
             play(&s, "{10: a=5 b=6}; open");

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static fifo_kind kind; /* columns of the tables, too: the DeltaFIFO, the in-order queue */
+static ki_queue_kind kind;
+static int column; /* of the tables: 0 the DeltaFIFO, 1 the in-order queue */
 
 static void play_as(const char *known, const char *script, const char *popped) {
     fifo_stage f;
@@ -28,9 +29,9 @@ TEST(a_key_that_was_popped_does_not_jump_the_line) {
     fifo_stage f;
     fifo_open(&f, kind, NULL, &ki_allocator_default);
     fifo_play(&f, "+foo=10; +bar=1; +foo=11; +foo=13; +zab=30");
-    assert_string_equal(fifo_pop_one(&f), first[kind]);
+    assert_string_equal(fifo_pop_one(&f), first[column]);
     fifo_play(&f, "+foo=14");
-    assert_string_equal(fifo_pop_all(&f), rest[kind]);
+    assert_string_equal(fifo_pop_all(&f), rest[column]);
     fifo_close(&f);
 }
 
@@ -40,7 +41,7 @@ TEST(a_list_of_a_namespace_deletes_only_there) {
         const char *script;
         const char *popped[2];
     } cases[] = {
-        { "n/a=1 n/b=2 m/a=3 nn/a=4", "{n/9: n/a=5}", { "[n/a=5] [?n/b=2]", "{9: ?n/b=2 n/a=5}" } },
+        { "n/a=1 n/b=2 m/a=3 nn/a=4", "{n/9: n/a=5}", { "[?n/b=2] [n/a=5]", "{9: ?n/b=2 n/a=5}" } },
         { "n/a=1 m/a=3 default/a=4", "{n/9:}", { "[?n/a=1]", "{9: ?n/a=1}" } },
         { "n/a=1 m/a=3", "{:}", { "[?n/a=1i] [?m/a=3i]", "{: ?n/a=1i ?m/a=3i}" } },
         { "n/a=1 m/a=3", "{/:}", { "", "{:}" } },
@@ -54,7 +55,7 @@ TEST(a_list_of_a_namespace_deletes_only_there) {
         { "n/a=1", "{n/:}; {n/9: n/a=1}", { "[?n/a=1 n/a=1]", "{: ?n/a=1} {9: n/a=1}" } },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        play_as(cases[i].known, cases[i].script, cases[i].popped[kind]);
+        play_as(cases[i].known, cases[i].script, cases[i].popped[column]);
 }
 
 /* Each initial list counts, wherever it stands; no other list of a namespace does. */
@@ -68,7 +69,7 @@ TEST(the_first_lists_of_namespaces_are_initial) {
         { "{n/9: n/a=1}; {m/9 i: m/a=1}", { "[n/a=1] [m/a=1i]", "{9: n/a=1} {9: m/a=1i}" } },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        play_as("", cases[i].script, cases[i].popped[kind]);
+        play_as("", cases[i].script, cases[i].popped[column]);
     fifo_stage f;
     fifo_open(&f, kind, "", &ki_allocator_default);
     fifo_play(&f, "+n/b=1; {n/9 i: n/a=1}");
@@ -112,13 +113,13 @@ TEST(it_has_synced_once_the_first_list_is_processed) {
         fifo_open(&f, kind, cases[i].known, &ki_allocator_default);
         assert_false(f.queue->ops->has_synced(f.queue));
         fifo_play(&f, cases[i].script);
-        for (int pops = 0; pops < cases[i].pops[kind]; pops++) {
+        for (int pops = 0; pops < cases[i].pops[column]; pops++) {
             if (f.queue->ops->has_synced(f.queue))
                 fail_msg("%s: too early, after %d", cases[i].script, pops);
-            if (!strchr(fifo_pop_one(&f), 'i') && kind == FIFO_DELTA)
+            if (!strchr(fifo_pop_one(&f), 'i') && kind == KI_QUEUE_DELTA_FIFO)
                 fail_msg("%s: not of the initial population: %s", cases[i].script, f.popped);
         }
-        if (kind == FIFO_DELTA && cases[i].pops[kind] == 0) { /* an empty list is worked off */
+        if (kind == KI_QUEUE_DELTA_FIFO && cases[i].pops[column] == 0) { /* an empty list is worked off */
             ki_status expected = f.queue->ops->length(f.queue) ? KI_OK : KI_ERR_NOT_FOUND;
             assert_int_equal(f.queue->ops->pop(f.queue, fifo_note, &f, NULL), expected);
         }
@@ -171,7 +172,7 @@ TEST(it_has_not_synced_while_the_first_list_is_processed) {
         w.synced = true;
         f.popped[0] = '\0';
         assert_int_equal(fifo_pop(&f, look, &w, NULL), w.status);
-        assert_string_equal(f.popped, kind == FIFO_DELTA ? "[a=1i]" : "{9: a=1i}");
+        assert_string_equal(f.popped, kind == KI_QUEUE_DELTA_FIFO ? "[a=1i]" : "{9: a=1i}");
         assert_false(w.synced);
         assert_int_equal(w.length, 1);
         assert_int_equal(f.queue->ops->has_synced(f.queue), !w.requeue);
@@ -197,7 +198,7 @@ TEST(a_failure_without_requeue_counts_as_processed) {
 TEST(ready_is_called_when_there_is_something_again) {
     fifo_stage f;
     fifo_open(&f, kind, "k=1", &ki_allocator_default);
-    if (kind == FIFO_DELTA)
+    if (kind == KI_QUEUE_DELTA_FIFO)
         fifo_play(&f, "-unknown=1");
     assert_int_equal(f.ready, 0);
     fifo_play(&f, "+a=1");
@@ -251,12 +252,12 @@ TEST(what_could_not_be_read_is_not_deleted) {
     } rows[] = {
         { "a=1 b=1", "{9: a=!}", { "[?b=1i]", "{9: ?b=1i}" } },
         { "a=1 b=1", "{9: b=2 ?=!}", { "[b=2i]", "{9: b=2i}" } },
-        { "a=1 b=1 c=1 d=1", "{9: a=1 b=! c=!}", { "[a=1i] [?d=1i]", "{9: ?d=1i a=1i}" } },
+        { "a=1 b=1 c=1 d=1", "{9: a=1 b=! c=!}", { "[?d=1i] [a=1i]", "{9: ?d=1i a=1i}" } },
         { "a=1 b=1 c=1", "{9: b=! e=!}", { "[?a=1i] [?c=1i]", "{9: ?a=1i ?c=1i}" } },
         { "a=1 b=1", "{9: ?=!}", { "", "{9:}" } },
         { "a=1 b=1 c=1", "{9: ?=! a=1}", { "[a=1i]", "{9: a=1i}" } },
         { "a=1 b=1 c=1", "{9: ?=! a=1 b=!}", { "[a=1i]", "{9: a=1i}" } },
-        { "", "+a=1; +b=1; {9: a=!}", { "[+a=1] [+b=1 ?b=1]", "[+a=1 +b=1] {9:}" } },
+        { "", "+a=1; +b=1; {9: a=!}", { "[+b=1 ?b=1] [+a=1]", "[+a=1 +b=1] {9:}" } },
         { "", "+a=1; {9: ?=!}", { "[+a=1]", "[+a=1] {9:}" } },
         { "", "{9: new=!}", { "", "{9:}" } },
         { "a=1", "{9: a=!}; {9:}", { "[?a=1]", "{9:} {9: ?a=1}" } },
@@ -264,7 +265,7 @@ TEST(what_could_not_be_read_is_not_deleted) {
         { "a=1", "?a=1; +b=1; ?b=1; ?unknown=1", { "[?a=1] [+b=1 ?b=1]", "[?a=1 +b=1] [?b=1 ?unknown=1]" } },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        play_as(rows[i].known, rows[i].script, rows[i].popped[kind]);
+        play_as(rows[i].known, rows[i].script, rows[i].popped[column]);
 }
 
 /* --- random changes ----------------------------------------------------------------------------------------------- */
@@ -353,22 +354,24 @@ TEST(what_is_known_ends_as_what_the_source_has) {
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-static const size_t own_allocations[] = { 1, 4 }; /* making the queue takes so many */
+enum {
+    OWN_ALLOCATIONS = 1 /* making the queue takes so many */
+};
 
 TEST(lack_of_memory_leaves_the_queue_as_it_was) {
     static const char *const popped[] = {
-        "[+a=1 ~a=2 ~a=3 -a=4 +a=5 a=7 ?a=7] [-b=6] [c=8 c=9 c=10 ?c=10] [d=11 ?d=11] [?k=1] [+e=12 ?e=12 ~e=13] "
+        "[?k=1] [-b=6] [+a=1 ~a=2 ~a=3 -a=4 +a=5 a=7 ?a=7] [c=8 c=9 c=10 ?c=10] [d=11 ?d=11] [+e=12 ?e=12 ~e=13] "
         "[+g=1]",
         "[+a=1] [~a=2] [~a=3] [-a=4] [+a=5 -b=6] {9: ?b=1 ?k=1 a=7 c=10 d=11} [+e=12] [b=1r k=1r] {9: ?b=1 ?k=1} "
         "[~e=13 +g=1]"
     };
-    scarce_memory memory = SCARCE_MEMORY_FROM(own_allocations[kind]);
+    scarce_memory memory = SCARCE_MEMORY_FROM(OWN_ALLOCATIONS);
     while (scarce_memory_next(&memory)) {
         fifo_stage f;
         fifo_open(&f, kind, "b=1 k=1", &memory.allocator);
         fifo_play_scarce(&f, "+a=1; ~a=2; ~a=3; -a=4; +a=5; -b=6; {9: a=7 c=8 c=9 c=10 d=11}; +e=12; resync; {9:}; "
                              "~e=13; +g=1");
-        assert_string_equal(fifo_pop_all(&f), popped[kind]);
+        assert_string_equal(fifo_pop_all(&f), popped[column]);
         fifo_close(&f);
     }
 }
@@ -378,7 +381,7 @@ TEST(lack_of_memory_leaves_a_first_list_as_it_was) {
                                              { "[a=1i a=2i] [b=1i] [~c=2]", "{9: b=1i a=2i} [~c=2]" } };
     static const char *const lists[] = { "{9: a=1 b=1 c=1}", "{9: a=1 b=1 a=2}" };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        scarce_memory memory = SCARCE_MEMORY_FROM(own_allocations[kind]);
+        scarce_memory memory = SCARCE_MEMORY_FROM(OWN_ALLOCATIONS);
         while (scarce_memory_next(&memory)) {
             fifo_stage f;
             fifo_open(&f, kind, "", &memory.allocator);
@@ -397,24 +400,19 @@ TEST(lack_of_memory_leaves_a_first_list_as_it_was) {
                 ki_status status = f.queue->ops->pop(f.queue, fifo_note, &f, NULL);
                 assert_true(status == KI_OK || status == KI_ERR_NO_MEMORY);
             }
-            assert_string_equal(f.popped, popped[i][kind]);
+            assert_string_equal(f.popped, popped[i][column]);
             fifo_close(&f);
         }
     }
 }
 
 TEST(no_queue_is_made_without_memory) {
-    for (size_t fail_at = 0; fail_at < own_allocations[kind]; fail_at++) {
+    for (size_t fail_at = 0; fail_at < OWN_ALLOCATIONS; fail_at++) {
         scarce_memory memory;
         scarce_memory_init(&memory, fail_at);
-        ki_fifo_options delta = { .size = sizeof(ki_fifo_options), .allocator = &memory.allocator };
-        ki_fifo_options in_order = { .size = sizeof(ki_fifo_options),
-                                     .allocator = &memory.allocator,
-                                     .batch_size = 1000 };
+        const ki_queue_options options = KI_QUEUE_OPTIONS(.kind = kind, .allocator = &memory.allocator);
         ki_queue *queue = NULL;
-        assert_int_equal(kind == FIFO_DELTA ? ki_delta_fifo_new(&delta, &queue, NULL)
-                                            : ki_in_order_fifo_new(&in_order, &queue, NULL),
-                         KI_ERR_NO_MEMORY);
+        assert_int_equal(ki_queue_new(&options, &queue, NULL), KI_ERR_NO_MEMORY);
         assert_null(queue);
         assert_int_equal(scarce_memory_in_use(&memory), 0);
     }
@@ -435,13 +433,15 @@ TEST(what_is_queued_is_freed_with_the_queue) {
 
 static int use_delta_fifo(void **state) {
     (void)state;
-    kind = FIFO_DELTA;
+    kind = KI_QUEUE_DELTA_FIFO;
+    column = 0;
     return 0;
 }
 
 static int use_in_order_fifo(void **state) {
     (void)state;
-    kind = FIFO_IN_ORDER;
+    kind = KI_QUEUE_IN_ORDER;
+    column = 1;
     return 0;
 }
 

@@ -84,7 +84,7 @@ typedef struct stage {
     size_t most; /* calls of the allocator in one step, or in one call of the source */
 } stage;
 
-static void open_stage(stage *s, bool in_order, bool streams) {
+static void open_stage(stage *s, ki_queue_kind kind, bool streams) {
     *s = (stage){ .most = 0 };
     s->memory.allocator = (ki_allocator){ count_alloc, count_realloc, count_free, &s->memory };
     assert_true(test_engine_open(&s->engine, &s->memory.allocator, 1));
@@ -94,7 +94,7 @@ static void open_stage(stage *s, bool in_order, bool streams) {
                                            .list_watch = &s->source.base,
                                            .given.resync_ms = 3600000,
                                            .given.no_streaming_list = !streams,
-                                           .given.in_order = in_order,
+                                           .given.queue = kind,
                                            .seed = 5 };
     assert_int_equal(informer_of(&configmaps, options, &s->informer), KI_OK);
     const ki_registration_options latest = KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST, .resync_ms = -1);
@@ -267,9 +267,9 @@ static void replay_and_remove(stage *s, unsigned count) {
 
 /* --- how much a step does ----------------------------------------------------------------------------------------- */
 
-static size_t most_of_all_scenes(bool in_order, bool streams, unsigned count) {
+static size_t most_of_all_scenes(ki_queue_kind kind, bool streams, unsigned count) {
     stage s;
-    open_stage(&s, in_order, streams);
+    open_stage(&s, kind, streams);
     list(&s, 0, count, "10");
     settle(&s);
     assert_true(ki_informer_has_synced(s.informer));
@@ -294,13 +294,13 @@ static size_t most_of_all_scenes(bool in_order, bool streams, unsigned count) {
 }
 
 TEST(a_step_does_no_more_where_there_are_more_objects) {
-    for (int in_order = 0; in_order < 2; in_order++) {
+    for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
         for (int streams = 0; streams < 2; streams++) {
-            size_t few = most_of_all_scenes(in_order, streams, FEW), many = most_of_all_scenes(in_order, streams, MANY);
+            size_t few = most_of_all_scenes(kind, streams, FEW), many = most_of_all_scenes(kind, streams, MANY);
             /* The paths of the tree are deeper, by a level or two of the store and the index. */
             if (many > 2 * few + 64)
-                fail_msg("in order %d, streams %d: %zu calls with %d objects, %zu with %d", in_order, streams, few, FEW,
-                         many, MANY);
+                fail_msg("queue %d, streams %d: %zu calls with %d objects, %zu with %d", kind, streams, few, FEW, many,
+                         MANY);
         }
     }
 }
@@ -309,7 +309,7 @@ TEST(a_step_does_no_more_where_there_are_more_objects) {
 
 TEST(a_reader_sees_an_atomic_list_whole_or_not_at_all) {
     stage s;
-    open_stage(&s, true, false);
+    open_stage(&s, KI_QUEUE_IN_ORDER, false);
     list(&s, 0, SMALL, "10");
     settle(&s);
     expire(&s);
@@ -333,12 +333,12 @@ TEST(a_reader_sees_an_atomic_list_whole_or_not_at_all) {
 
 /* Each handler ends with the objects that are there, whenever it has come. */
 TEST(a_handler_that_comes_in_the_middle_of_a_list_is_notified_of_each_object_once) {
-    for (int in_order = 0; in_order < 2; in_order++) {
+    for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
         bool more = true;
         for (unsigned at = 0; more; at++) {
             stage s;
             observer late = { 0, 0, 0 };
-            open_stage(&s, in_order, false);
+            open_stage(&s, kind, false);
             list(&s, 0, SMALL, "10");
             settle(&s);
             expire(&s);
@@ -365,12 +365,12 @@ static ki_status index_all(const ki_object *obj, ki_index_values *values, void *
 }
 
 TEST(an_index_that_comes_in_the_middle_of_a_list_has_all_of_it) {
-    for (int in_order = 0; in_order < 2; in_order++) {
+    for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
         bool more = true;
         for (unsigned at = 0; more; at++) {
             stage s;
             const ki_indexer indexer = { .name = "all", .index = index_all };
-            open_stage(&s, in_order, false);
+            open_stage(&s, kind, false);
             list(&s, 0, SMALL, "10");
             settle(&s);
             expire(&s);
@@ -391,12 +391,12 @@ TEST(an_index_that_comes_in_the_middle_of_a_list_has_all_of_it) {
 }
 
 TEST(a_stop_in_the_middle_of_a_list_or_resync_leaves_nothing) {
-    for (int in_order = 0; in_order < 2; in_order++) {
+    for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
         for (int streams = 0; streams < 2; streams++) {
             bool more = true;
             for (unsigned at = 0; more; at++) {
                 stage s;
-                open_stage(&s, in_order, streams);
+                open_stage(&s, kind, streams);
                 list(&s, 0, SMALL, "10");
                 settle(&s);
                 expire(&s);
@@ -412,11 +412,11 @@ TEST(a_stop_in_the_middle_of_a_list_or_resync_leaves_nothing) {
 
 /* An event that comes while its list is worked off is applied after it. */
 TEST(what_a_watch_brings_in_the_middle_of_a_list_comes_after_it) {
-    for (int in_order = 0; in_order < 2; in_order++) {
+    for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
         bool more = true;
         for (unsigned at = 0; more; at++) {
             stage s;
-            open_stage(&s, in_order, true);
+            open_stage(&s, kind, true);
             list(&s, 0, SMALL, "10");
             for (unsigned i = 0; i < at && more; i++)
                 more = step(&s);
@@ -437,10 +437,10 @@ TEST(what_a_watch_brings_in_the_middle_of_a_list_comes_after_it) {
 
 /* What is unchanged is in memory once, also while the list is under way. */
 TEST(a_relist_in_which_nothing_changed_keeps_the_known_objects) {
-    for (int in_order = 0; in_order < 2; in_order++) {
+    for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
         for (int streams = 0; streams < 2; streams++) {
             stage s;
-            open_stage(&s, in_order, streams);
+            open_stage(&s, kind, streams);
             list(&s, 0, SMALL, "10");
             settle(&s);
             ki_snapshot *before = ki_informer_snapshot(s.informer);

@@ -83,7 +83,7 @@ static void stop_on_loop(void *user) {
     ki_informer_stop(((stage *)user)->informer);
 }
 
-static void open_stage(stage *s, bool in_order) {
+static void open_stage(stage *s, ki_queue_kind kind) {
     *s = (stage){ .calls = 0 };
     sem_init(&s->called, 0, 0);
     sem_init(&s->began, 0, 0);
@@ -92,7 +92,7 @@ static void open_stage(stage *s, bool in_order) {
     assert_int_equal(ki_engine_new(NULL, &s->engine, NULL), KI_OK);
     fake_init(&s->source);
     ki_shared_informer_options options = {
-        .engine = s->engine, .list_watch = &s->source.base, .given.no_streaming_list = true, .given.in_order = in_order
+        .engine = s->engine, .list_watch = &s->source.base, .given.no_streaming_list = true, .given.queue = kind
     };
     assert_int_equal(informer_of(&configmaps, options, &s->informer), KI_OK);
     assert_int_equal(ki_informer_register(s->informer, &observing, s, NULL, &s->registration, NULL), KI_OK);
@@ -143,9 +143,9 @@ static void await_calls(stage *s, int count) {
 
 /* --- tests -------------------------------------------------------------------------------------------------------- */
 
-static void expect_one_wake_up(bool in_order) {
+static void expect_one_wake_up(ki_queue_kind kind) {
     stage s;
-    open_stage(&s, in_order);
+    open_stage(&s, kind);
     await_sleep(&s);
     s.count = FEW;
     ki_engine_call(s.engine, queue_on_loop, &s);
@@ -156,8 +156,8 @@ static void expect_one_wake_up(bool in_order) {
 }
 
 TEST(a_sleeping_thread_wakes_once_for_all_changes_of_a_burst) {
-    expect_one_wake_up(false);
-    expect_one_wake_up(true);
+    expect_one_wake_up(KI_QUEUE_IN_ORDER);
+    expect_one_wake_up(KI_QUEUE_DELTA_FIFO);
 }
 
 static void wait_for_the_first_call(ki_task *task, void *user) {
@@ -174,7 +174,7 @@ static void queue_and_wait(void *user) {
 
 TEST(a_burst_that_is_longer_than_a_step_wakes_the_thread_after_the_step) {
     stage s;
-    open_stage(&s, false);
+    open_stage(&s, KI_QUEUE_IN_ORDER);
     await_sleep(&s);
     s.count = LONG;
     ki_engine_call(s.engine, queue_and_wait, &s);
@@ -202,7 +202,7 @@ static void queue_and_remove(void *user) {
 
 TEST(a_handler_that_is_removed_before_its_wake_up_ends) {
     stage s;
-    open_stage(&s, false);
+    open_stage(&s, KI_QUEUE_IN_ORDER);
     await_sleep(&s);
     s.count = FEW;
     ki_engine_call(s.engine, queue_and_remove, &s);

@@ -134,18 +134,20 @@ TEST(a_backoff_that_contradicts_itself_is_an_error_that_names_the_option) {
 
 TEST(an_informer_has_the_queue_that_it_was_asked_for) {
     ki_queue *queue = NULL;
-    const ki_fifo_options options = { .size = sizeof(ki_fifo_options),
-                                      .allocator = &ki_allocator_default,
-                                      .batch_size = 64 };
-    assert_int_equal(ki_in_order_fifo_new(&options, &queue, NULL), KI_OK);
+    assert_int_equal(ki_queue_new(NULL, &queue, NULL), KI_OK);
     host h;
-    ki_informer *pods = NULL, *nodes = NULL;
+    ki_error err = KI_ERROR_INIT;
+    ki_informer *pods = NULL, *nodes = NULL, *services = NULL;
     open_host(&h, false);
     assert_int_equal(ki_factory_informer(h.factory, KI_PODS, NULL, &pods, NULL), KI_OK);
-    const ki_informer_options in_order = KI_INFORMER_OPTIONS(.in_order = true);
-    assert_int_equal(ki_factory_informer(h.factory, KI_NODES, &in_order, &nodes, NULL), KI_OK);
-    assert_ptr_not_equal(pods->queue->ops, queue->ops);
-    assert_ptr_equal(nodes->queue->ops, queue->ops);
+    const ki_informer_options by_key = KI_INFORMER_OPTIONS(.queue = KI_QUEUE_DELTA_FIFO);
+    assert_int_equal(ki_factory_informer(h.factory, KI_NODES, &by_key, &nodes, NULL), KI_OK);
+    assert_ptr_equal(pods->queue->ops, queue->ops);
+    assert_ptr_not_equal(nodes->queue->ops, queue->ops);
+    const ki_informer_options unknown = KI_INFORMER_OPTIONS(.queue = (ki_queue_kind)2);
+    assert_int_equal(ki_factory_informer(h.factory, KI_SERVICES, &unknown, &services, &err), KI_ERR_INVALID);
+    assert_string_equal(err.message, "2 is no kind of queue");
+    assert_null(services);
     close_host(&h);
     queue->ops->free(queue);
 }

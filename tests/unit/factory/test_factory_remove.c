@@ -219,7 +219,7 @@ CONTROLLER_TEST(a_controller_does_not_wait_for_a_removed_informer) {
 /* --- in the middle of its work ------------------------------------------------------------------------------------ */
 
 /* Removes an informer after `steps` steps of a few units each. Returns false once the informer was idle by then. */
-static bool remove_after(int steps, bool in_order) {
+static bool remove_after(int steps, ki_queue_kind kind) {
     call_counts calls = { 0 };
     scarce_memory memory;
     ki_informer *informer = NULL;
@@ -229,8 +229,8 @@ static bool remove_after(int steps, bool in_order) {
     put_many(&s, OBJECTS);
     size_t before = atomic_load(&memory.bytes);
     assert_int_equal(ki_factory_informer(s.factory, KI_CONFIGMAPS,
-                                         &KI_INFORMER_OPTIONS(.namespace_name = "default", .in_order = in_order),
-                                         &informer, NULL),
+                                         &KI_INFORMER_OPTIONS(.namespace_name = "default", .queue = kind), &informer,
+                                         NULL),
                      KI_OK);
     add_handler(informer, &calls, false);
     assert_int_equal(ki_factory_start(s.factory, NULL), KI_OK);
@@ -252,8 +252,8 @@ static bool remove_after(int steps, bool in_order) {
 }
 
 TEST(an_informer_can_be_removed_in_the_middle_of_its_list) {
-    for (int in_order = 0; in_order < 2; in_order++)
-        for (int steps = 0; remove_after(steps, in_order); steps += 3)
+    for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++)
+        for (int steps = 0; remove_after(steps, kind); steps += 3)
             assert_true(steps < 3000);
 }
 

@@ -114,7 +114,7 @@ TEST(an_informer_is_notified_of_its_namespace_and_selectors_alone) {
             const ki_informer_options options =
                 KI_INFORMER_OPTIONS(.namespace_name = cases[i].namespace_name,
                                     .label_selector = cases[i].label_selector,
-                                    .field_selector = cases[i].field_selector, .in_order = variant & 1,
+                                    .field_selector = cases[i].field_selector, .queue = variant & 1,
                                     .no_streaming_list = variant & 2);
             open_host(&h);
             put(&h, "ns-foo", "other", "other"); /* of no selector */
@@ -138,16 +138,15 @@ TEST(an_informer_is_notified_of_its_namespace_and_selectors_alone) {
 
 /* A change into or out of the selection is told as such by the server. */
 TEST(an_object_comes_and_goes_with_its_labels) {
-    for (int in_order = 0; in_order < 2; in_order++) {
+    for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
         host h;
         ki_informer *informer = NULL;
         open_host(&h);
         put(&h, "ns-foo", "a", "production");
-        assert_int_equal(
-            ki_factory_informer(h.factory, &deployments,
-                                &KI_INFORMER_OPTIONS(.label_selector = "environment=test", .in_order = in_order),
-                                &informer, NULL),
-            KI_OK);
+        assert_int_equal(ki_factory_informer(h.factory, &deployments,
+                                             &KI_INFORMER_OPTIONS(.label_selector = "environment=test", .queue = kind),
+                                             &informer, NULL),
+                         KI_OK);
         assert_int_equal(ki_informer_add_handler(informer, &handler, &h, NULL), KI_OK);
         assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
         assert_true(test_engine_settle(&h.engine));

@@ -617,7 +617,9 @@ TEST(the_walk_alone_without_memory_leaves_the_cache_as_it_was_and_tries_later) {
             ki_memory_account *account = pods->options.account;
             assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
             stage_settle(&s);
-            put_from_to(&s, KI_PODS, 0, SOME);
+            put_from_to(&s, KI_PODS, 0, SOME / 2);
+            stage_settle(&s);
+            put_from_to(&s, KI_PODS, SOME / 2, SOME);
             stage_settle(&s);
             size_t before = atomic_load(&account->bytes);
             assert_true(packed_of(pods) > 0 && packed_of(pods) < SOME); /* the first ones came before the dictionary */

@@ -30,11 +30,11 @@ static void expect_events(const char *expected) {
     events[0] = '\0';
 }
 
-static ki_informer *request(controller_stage *s, const char *name, bool in_order) {
+static ki_informer *request(controller_stage *s, const char *name, ki_queue_kind kind) {
     ki_informer *informer = NULL;
     ki_error err = KI_ERROR_INIT;
-    if (ki_factory_informer(s->factory, KI_CONFIGMAPS,
-                            &KI_INFORMER_OPTIONS(.namespace_set = name, .in_order = in_order), &informer, &err))
+    if (ki_factory_informer(s->factory, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(.namespace_set = name, .queue = kind),
+                            &informer, &err))
         fail_msg("%s", ki_error_message(&err));
     events[0] = '\0';
     assert_int_equal(
@@ -77,8 +77,8 @@ static bool has(const ki_informer *informer, const char *key) {
 
 /* --- what it sees ------------------------------------------------------------------------------------------------- */
 
-static void follow_set(bool in_order) {
-    ki_informer *informer = request(&stage, "tenants", in_order);
+static void follow_set(ki_queue_kind kind) {
+    ki_informer *informer = request(&stage, "tenants", kind);
     put("a/x");
     put("b/x");
     put("c/x");
@@ -107,15 +107,15 @@ static void follow_set(bool in_order) {
 }
 
 CONTROLLER_TEST(a_namespace_added_is_listed_and_one_removed_delivers_its_deletes) {
-    follow_set(false);
+    follow_set(KI_QUEUE_IN_ORDER);
 }
 
-CONTROLLER_TEST(also_with_the_in_order_queue) {
-    follow_set(true);
+CONTROLLER_TEST(also_with_the_delta_fifo) {
+    follow_set(KI_QUEUE_DELTA_FIFO);
 }
 
 CONTROLLER_TEST(the_last_of_several_sets_counts) {
-    ki_informer *informer = request(&stage, "tenants", false);
+    ki_informer *informer = request(&stage, "tenants", KI_QUEUE_IN_ORDER);
     put("a/x");
     put("b/x");
     assert_int_equal(set(informer, "a"), KI_OK);
@@ -135,7 +135,7 @@ CONTROLLER_TEST(a_thousand_namespaces_come_and_go) {
     };
     static char texts[MANY][16];
     static const char *names[MANY];
-    ki_informer *informer = request(&stage, "tenants", false);
+    ki_informer *informer = request(&stage, "tenants", KI_QUEUE_IN_ORDER);
     for (int i = 0; i < MANY; i++) {
         snprintf(texts[i], sizeof texts[i], "n%d", (i * 7) % MANY);
         names[i] = texts[i];
@@ -155,7 +155,7 @@ CONTROLLER_TEST(a_thousand_namespaces_come_and_go) {
 }
 
 CONTROLLER_TEST(handlers_resyncs_and_indexes_see_one_informer) {
-    ki_informer *informer = request(&stage, "tenants", false);
+    ki_informer *informer = request(&stage, "tenants", KI_QUEUE_IN_ORDER);
     put("a/x");
     put("b/y");
     assert_int_equal(set(informer, "a b"), KI_OK);
@@ -307,14 +307,14 @@ TEST(a_chosen_set_without_memory_comes_later) {
 /* --- synced, versions, age, health -------------------------------------------------------------------------------- */
 
 CONTROLLER_TEST(it_has_synced_when_the_first_set_is_listed) {
-    ki_informer *informer = request(&stage, "tenants", false);
+    ki_informer *informer = request(&stage, "tenants", KI_QUEUE_IN_ORDER);
     stage_start(&stage);
     assert_false(ki_informer_has_synced(informer));
     assert_string_equal(health_of(informer).message, "no namespaces are set");
     set_and_settle(informer, "a b");
     assert_true(ki_informer_has_synced(informer));
     assert_string_not_equal(ki_informer_synced_version(informer), "");
-    ki_informer *other = request(&stage, "none", false);
+    ki_informer *other = request(&stage, "none", KI_QUEUE_IN_ORDER);
     assert_int_equal(ki_factory_start(stage.factory, NULL), KI_OK);
     set_and_settle(other, "");
     assert_true(ki_informer_has_synced(other));
@@ -360,7 +360,7 @@ static void wait_for_write(ki_informer *informer, const char *own, const char *o
 }
 
 CONTROLLER_TEST(a_wait_with_a_key_is_for_the_keys_namespace) {
-    ki_informer *informer = request(&stage, "tenants", false);
+    ki_informer *informer = request(&stage, "tenants", KI_QUEUE_IN_ORDER);
     assert_int_equal(set(informer, "a b"), KI_OK);
     stage_start(&stage);
     wait_for_write(informer, "a", "b");
@@ -368,13 +368,13 @@ CONTROLLER_TEST(a_wait_with_a_key_is_for_the_keys_namespace) {
 }
 
 TEST(it_has_not_synced_before_all_first_namespaces_are_in_the_cache) {
-    for (int in_order = 0; in_order < 2; in_order++) {
+    for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
         controller_stage s;
         int steps = 0;
         assert_true(stage_open(&s, NULL));
         stage_put(&s, KI_CONFIGMAPS, "a/x", "");
         stage_put(&s, KI_CONFIGMAPS, "b/x", "");
-        ki_informer *informer = request(&s, "tenants", in_order);
+        ki_informer *informer = request(&s, "tenants", kind);
         assert_int_equal(set(informer, "a b"), KI_OK);
         assert_int_equal(ki_factory_start(s.factory, NULL), KI_OK);
         for (; !ki_informer_has_synced(informer); steps++) {
@@ -402,7 +402,7 @@ CONTROLLER_TEST(a_bad_set_is_an_error_with_the_reason) {
     static const char *const bad[] = {
         "", "A", "a/b", "-a", "a-", "a.b", "a b", "a234567890123456789012345678901234567890123456789012345678901234"
     };
-    ki_informer *informer = request(&stage, "tenants", false);
+    ki_informer *informer = request(&stage, "tenants", KI_QUEUE_IN_ORDER);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         expect_error(informer, &bad[i], 1, KI_ERR_INVALID, "is no name of a namespace");
     for (size_t i = 0; i <= KI_NAMESPACES_MAX; i++)
@@ -460,9 +460,10 @@ CONTROLLER_TEST(options_that_do_not_fit_a_set_are_errors) {
 }
 
 CONTROLLER_TEST(a_set_is_one_informer_by_its_name) {
-    ki_informer *first = request(&stage, "tenants", false), *other = request(&stage, "others", false);
+    ki_informer *first = request(&stage, "tenants", KI_QUEUE_IN_ORDER),
+                *other = request(&stage, "others", KI_QUEUE_IN_ORDER);
     assert_ptr_not_equal(first, other);
-    assert_ptr_equal(request(&stage, "tenants", false), first);
+    assert_ptr_equal(request(&stage, "tenants", KI_QUEUE_IN_ORDER), first);
     stage_start(&stage);
     assert_true(stage_metric(&stage, "informer_synced{group=\"\",version=\"v1\",resource=\"configmaps\","
                                      "namespace=\"(tenants)\"") == 0);
@@ -471,13 +472,13 @@ CONTROLLER_TEST(a_set_is_one_informer_by_its_name) {
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
 TEST(a_change_without_memory_happens_later) {
-    for (int in_order = 0; in_order < 2; in_order++) {
+    for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
         scarce_memory memory = SCARCE_MEMORY_LATER;
         while (scarce_memory_next(&memory)) {
             controller_stage s;
             assert_true(stage_open(&s, &memory.allocator));
             fill(&s);
-            ki_informer *informer = request(&s, "tenants", in_order);
+            ki_informer *informer = request(&s, "tenants", kind);
             assert_int_equal(set(informer, "a b"), KI_OK);
             stage_start(&s);
             assert_int_equal(health_of(informer).objects, 20);
@@ -500,7 +501,7 @@ TEST(a_namespace_that_is_removed_gives_its_memory_back) {
     scarce_memory_init(&memory, SIZE_MAX);
     assert_true(stage_open(&s, &memory.allocator));
     fill(&s);
-    ki_informer *informer = request(&s, "tenants", false);
+    ki_informer *informer = request(&s, "tenants", KI_QUEUE_IN_ORDER);
     assert_int_equal(set(informer, ""), KI_OK);
     stage_start(&s);
     size_t before = 0;

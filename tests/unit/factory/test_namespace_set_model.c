@@ -135,7 +135,7 @@ static void run_seed(uint64_t seed) {
     m.seed = m.random = seed;
     assert_true(stage_open(&m.s, NULL));
     assert_int_equal(ki_factory_informer(m.s.factory, KI_CONFIGMAPS,
-                                         &KI_INFORMER_OPTIONS(.namespace_set = "model", .in_order = seed % 2,
+                                         &KI_INFORMER_OPTIONS(.namespace_set = "model", .queue = seed % 2,
                                                               .no_streaming_list = seed % 3 == 0, .page_size = 2),
                                          &m.informer, NULL),
                      KI_OK);

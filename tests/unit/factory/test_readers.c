@@ -1,6 +1,6 @@
 /* test_readers.c: eight threads read snapshots, lists and indexes, while the loop applies changes as fast as it can and
  * lists again now and then. Each snapshot is one state of the cache: its objects, their number and its indexes agree.
- * With `in_order` the state is one that the source had: its versions follow each other. */
+ * With the in-order queue the state is one that the source had: its versions follow each other. */
 #include <kinformer/kinformer.h>
 #include <kinformer/parts/list_watch.h>
 #include <kinformer/parts/object_format.h>
@@ -132,7 +132,7 @@ static const ki_list_watch_ops ops = {
 
 typedef struct reading {
     ki_informer *informer;
-    bool in_order;
+    ki_queue_kind kind;
     _Atomic bool *has_ended;
     long snapshots;
 } reading;
@@ -156,7 +156,7 @@ static void check_indexes(const ki_snapshot *now, size_t count) {
 }
 
 /* Returns the snapshot's newest version. */
-static long check_snapshot(const ki_snapshot *now, bool in_order) {
+static long check_snapshot(const ki_snapshot *now, ki_queue_kind kind) {
     ki_cursor cursor = KI_CURSOR_INIT;
     long newest = 0, oldest = EVENTS + 1;
     size_t count = 0;
@@ -167,8 +167,8 @@ static long check_snapshot(const ki_snapshot *now, bool in_order) {
         oldest = version < oldest ? version : oldest;
     }
     assert_int_equal(count, ki_snapshot_count(now));
-    assert_true(count == 0 || count == OBJECTS || !in_order);
-    if (in_order && count)
+    assert_true(count == 0 || count == OBJECTS || kind != KI_QUEUE_IN_ORDER);
+    if (kind == KI_QUEUE_IN_ORDER && count)
         assert_int_equal(newest - oldest, OBJECTS - 1);
     check_indexes(now, count);
     return newest;
@@ -192,7 +192,7 @@ static void *read_on(void *user) {
     for (bool is_last = false; !is_last; self->snapshots++) {
         is_last = atomic_load(self->has_ended);
         ki_snapshot *now = ki_informer_snapshot(self->informer);
-        long newest = check_snapshot(now, self->in_order);
+        long newest = check_snapshot(now, self->kind);
         assert_true(newest >= before); /* no state goes back */
         before = newest;
         ki_snapshot_free(now);
@@ -201,7 +201,7 @@ static void *read_on(void *user) {
     return NULL;
 }
 
-static void read_while_it_changes(bool in_order) {
+static void read_while_it_changes(ki_queue_kind kind) {
     static source self;
     static const ki_indexer by_colour = { .name = "colour", .path = "metadata.labels.colour" };
     _Atomic bool has_ended = false;
@@ -216,12 +216,12 @@ static void read_while_it_changes(bool in_order) {
     self = (source){ .base = { &ops }, .engine = ki_factory_engine(factory), .version = OBJECTS };
     ki_task_init(&self.task, self.engine, work, &self);
     assert_int_equal(ki_object_format_new(NULL, NULL, &self.format, NULL), KI_OK);
-    assert_int_equal(ki_factory_informer_for(factory, KI_PODS, &self.base, &KI_INFORMER_OPTIONS(.in_order = in_order),
-                                             &informer, NULL),
-                     KI_OK);
+    assert_int_equal(
+        ki_factory_informer_for(factory, KI_PODS, &self.base, &KI_INFORMER_OPTIONS(.queue = kind), &informer, NULL),
+        KI_OK);
     assert_int_equal(ki_informer_add_indexers(informer, &by_colour, 1, NULL), KI_OK);
     for (size_t i = 0; i < READERS; i++) {
-        readings[i] = (reading){ .informer = informer, .in_order = in_order, .has_ended = &has_ended };
+        readings[i] = (reading){ .informer = informer, .kind = kind, .has_ended = &has_ended };
         assert_int_equal(pthread_create(&threads[i], NULL, read_on, &readings[i]), 0);
     }
     assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
@@ -238,9 +238,9 @@ static void read_while_it_changes(bool in_order) {
 }
 
 TEST(readers_see_whole_states_while_changes_are_applied_by_key) {
-    read_while_it_changes(false);
+    read_while_it_changes(KI_QUEUE_DELTA_FIFO);
 }
 
 TEST(readers_see_states_of_the_source_while_changes_are_applied_in_order) {
-    read_while_it_changes(true);
+    read_while_it_changes(KI_QUEUE_IN_ORDER);
 }

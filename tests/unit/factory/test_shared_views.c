@@ -231,7 +231,10 @@ CONTROLLER_TEST(a_view_that_is_asked_for_after_the_start_comes_with_a_relist) {
     static const ki_informer_options forms[] = {
         { .size = sizeof(ki_informer_options), .namespace_name = "default", .view = named_fields },
         { .size = sizeof(ki_informer_options), .label_selector = "app" },
-        { .size = sizeof(ki_informer_options), .in_order = true, .view = named_fields, .label_selector = "app=web" },
+        { .size = sizeof(ki_informer_options),
+          .queue = KI_QUEUE_DELTA_FIFO,
+          .view = named_fields,
+          .label_selector = "app=web" },
         { .size = sizeof(ki_informer_options),
           .no_streaming_list = true,
           .page_size = 1,
@@ -239,7 +242,7 @@ CONTROLLER_TEST(a_view_that_is_asked_for_after_the_start_comes_with_a_relist) {
         { .size = sizeof(ki_informer_options), .keep = KI_KEEP_VIEW, .view = named_fields },
         { .size = sizeof(ki_informer_options), .keep = KI_KEEP_METADATA, .view = named_fields },
         { .size = sizeof(ki_informer_options), .namespace_set = "some", .view = named_fields },
-        { .size = sizeof(ki_informer_options), .namespace_set = "more", .in_order = true },
+        { .size = sizeof(ki_informer_options), .namespace_set = "more", .queue = KI_QUEUE_DELTA_FIFO },
     };
     enum {
         FORMS = sizeof forms / sizeof *forms

@@ -50,7 +50,7 @@ MAKE(ki_informer, ki_informer *value, ki_factory_informer(ki_factory_given(), KI
 MAKE(ki_object, ki_object *value,
      ki_informer_object_from_json(ki_informer_given(), GIVEN_JSON, strlen(GIVEN_JSON), &value, &problem))
 MAKE(ki_store, ki_store *value, ki_store_new(NULL, &value, &problem))
-MAKE(ki_queue, ki_queue *value, ki_delta_fifo_new(NULL, &value, &problem))
+MAKE(ki_queue, ki_queue *value, ki_queue_new(NULL, &value, &problem))
 MAKE(ki_object_format, ki_object_format *value, ki_object_format_new(NULL, NULL, &value, &problem))
 MAKE(ki_list_watch, ki_list_watch *value, ki_list_watch_new(ki_client_given(), KI_PODS, NULL, &value, &problem))
 MAKE(ki_workqueue, ki_workqueue *value, ki_workqueue_new(ki_engine_given(), NULL, &value, &problem))
