@@ -42,6 +42,7 @@ static void detach(ki_exchange *exchange) {
         curl_multi_remove_handle(exchange->pool->multi, exchange->easy);
         exchange->pool->exchanges--;
         exchange->pool->watches -= exchange->is_watch;
+        exchange->pool->stalled -= exchange->is_stalled;
     }
     transport->queued -= exchange->state == KI_EXCHANGE_QUEUED;
     transport->waiting -= exchange->state == KI_EXCHANGE_WAITING;
@@ -187,6 +188,17 @@ static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_s
     exchange->no_socket = fd < 0 ? errno : 0;
     exchange->opened = true;
     return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
+void ki_curl_note_socket(CURL *easy, int change) {
+    ki_exchange *exchange = NULL;
+    curl_easy_getinfo(easy, CURLINFO_PRIVATE, &exchange);
+    if (!exchange || exchange->attempts > 0) /* one of libcurl's own; or it is connected */
+        return;
+    exchange->sockets += change;
+    bool is_stalled = exchange->opened && exchange->sockets == 0;
+    exchange->pool->stalled += (size_t)is_stalled - (size_t)exchange->is_stalled;
+    exchange->is_stalled = is_stalled;
 }
 
 /* Receives what libcurl logs, the only place where it says that it repeats a request since the server refused the
@@ -426,6 +438,20 @@ static bool wake_parked(ki_curl_pool *pool) {
     return false;
 }
 
+/* Runs transfers whose socket did not connect and that have not ended. libcurl 7.88 tries the server's next address only
+ * when it runs the transfer again, and sets no timer for that: it would happen after half of the time for connecting.
+ * Nothing else runs a transfer without a socket and a timer. */
+static void run_stalled(ki_curl_pool *pool) {
+    int running = 0;
+    for (ki_exchange *exchange = ki_curl_transport_of(pool->owner)->exchanges; exchange; exchange = exchange->next) {
+        pool->stalled -= exchange->pool == pool && exchange->is_stalled;
+        exchange->is_stalled = exchange->is_stalled && exchange->pool != pool;
+    }
+    pool->owner->in_curl = true;
+    CURL_IGNORE_DEPRECATION((void)curl_multi_socket_all(pool->multi, &running);)
+    pool->owner->in_curl = false;
+}
+
 /* Adds, removes and ends transfers. Callbacks may change every list, so each step starts from the beginning. */
 void ki_curl_service(ki_curl_pools *pools) {
     ki_curl_transport *transport = ki_curl_transport_of(pools);
@@ -449,6 +475,10 @@ void ki_curl_service(ki_curl_pools *pools) {
             }
             if (end_one_finished(pool) || (pool->wake && wake_parked(pool)))
                 break;
+            if (pool->stalled > 0) {
+                run_stalled(pool);
+                break;
+            }
         }
         if (!pool && !ki_curl_report_one_read(transport))
             break;

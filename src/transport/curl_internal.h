@@ -93,6 +93,8 @@ struct ki_exchange {
     bool is_watch;   /* endless, with its head: counted in `watches` of its pool */
     bool is_ping;
     bool opened;          /* libcurl opened a socket for it */
+    bool is_stalled;      /* its socket did not connect, and libcurl has opened no other one: counted in its pool */
+    int sockets;          /* that libcurl waits for, until it is connected */
     bool is_safe;         /* GET or HEAD: may be sent twice */
     bool is_paused;       /* the receiver has paused it */
     bool is_unreported;   /* bytes were delivered, and no on_read followed */

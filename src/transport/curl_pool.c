@@ -147,9 +147,10 @@ static ki_status want(ki_curl_socket *socket, uint32_t events) {
 }
 
 static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *socket_user) {
-    (void)easy;
     ki_curl_pool *pool = user;
     ki_curl_socket *socket = socket_user;
+    if (what == CURL_POLL_REMOVE || !socket)
+        ki_curl_note_socket(easy, what == CURL_POLL_REMOVE ? -1 : 1);
     if (what == CURL_POLL_REMOVE) {
         if (socket)
             forget_socket(socket);

@@ -38,6 +38,7 @@ typedef struct ki_curl_pool {
     size_t exchanges; /* including pings */
     size_t watches;   /* those of `exchanges` that are endless and have their head */
     size_t received;  /* bytes of bodies since a socket was ready */
+    size_t stalled;   /* those of `exchanges` with is_stalled */
     bool retired;
     bool is_http1;    /* the server or a proxy uses HTTP/1.1: each exchange needs a connection */
     bool wake;        /* a connection was established or failed: exchanges that wait for it must be added again */
@@ -62,6 +63,8 @@ struct ki_curl_pools {
 
 /* curl.c: adds, removes and ends transfers, after each call into libcurl. May free any pool. */
 void ki_curl_service(ki_curl_pools *pools);
+/* curl.c: libcurl waits for one socket more, or less, for a transfer. */
+void ki_curl_note_socket(CURL *easy, int change);
 /* curl_silence.c: sends a ping on an HTTP/2 connection that has been silent (libcurl has no PING). A timer callback;
  * `user` is the pool. */
 void ki_curl_silence_fired(ki_timer *timer, void *user);

@@ -5,6 +5,8 @@
 #include "tests/support/test.h"
 
 #include <arpa/inet.h>
+#include <dlfcn.h>
+#include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,12 +79,13 @@ static void step(client *self) {
     assert_int_equal(ki_engine_step(self->engine, 0, NULL), KI_OK);
 }
 
-static void open_client(client *self, int port) {
+/* `clock` NULL: the system's. */
+static void open_client(client *self, const char *host, int port, const ki_clock *clock) {
     char url[64];
-    snprintf(url, sizeof url, "http://127.0.0.1:%d", port);
+    snprintf(url, sizeof url, "http://%s:%d", host, port);
     memset(self, 0, sizeof *self);
     assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.server = url), &self->config, NULL), KI_OK);
-    assert_int_equal(ki_engine_new(&KI_ENGINE_OPTIONS(.seed = 1), &self->engine, NULL), KI_OK);
+    assert_int_equal(ki_engine_new(&KI_ENGINE_OPTIONS(.seed = 1, .clock = clock), &self->engine, NULL), KI_OK);
     assert_int_equal(ki_curl_transport_new(self->engine, self->config, &self->transport, NULL), KI_OK);
 }
 
@@ -91,10 +94,12 @@ static void begin_to_connect(client *self) {
     const ki_request request = { .method = "GET", .target = "/version" };
     const ki_response_sink sink = { .on_head = on_head, .on_data = on_data, .on_end = on_end, .user = self };
     assert_int_equal(ki_transport_send(self->transport, &request, &sink, &self->exchange, NULL), KI_OK);
-    while (!self->exchange->opened) {
+    while (self->exchange && !self->exchange->opened) {
         assert_true(is_readable(self, -1));
         step(self);
     }
+    if (!self->exchange)
+        fail_msg("%s", self->end.message);
     assert_non_null(self->exchange->pool->sockets);
 }
 
@@ -201,7 +206,7 @@ TEST(a_child_that_was_forked_meanwhile_and_lives_brings_no_events_after_the_end)
         client self;
         child forked;
         full_server_open(&server);
-        open_client(&self, server.port);
+        open_client(&self, "127.0.0.1", server.port, NULL);
         begin_to_connect(&self);
         fork_child(&forked);
         give_up[i](&self, &server);
@@ -215,4 +220,71 @@ TEST(a_child_that_was_forked_meanwhile_and_lives_brings_no_events_after_the_end)
         close_client(&self);
         end_child(&forked);
     }
+}
+
+/* --- a name with two addresses ------------------------------------------------------------------------------------ */
+
+#define TWO_ADDRESSES "two-addresses.test"
+
+/* The resolver of the whole program: libcurl finds this function before libc's. */
+__attribute__((visibility("default"))) int getaddrinfo(const char *name, const char *service,
+                                                       const struct addrinfo *hints, struct addrinfo **ret_addresses) {
+    static int (*of_libc)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+    if (!of_libc)
+        *(void **)&of_libc = dlsym(RTLD_NEXT, "getaddrinfo");
+    if (!name || strcmp(name, TWO_ADDRESSES) != 0)
+        return of_libc(name, service, hints, ret_addresses);
+    struct addrinfo *last = NULL;
+    const struct addrinfo numeric = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST };
+    int failed = of_libc("127.0.0.1", service, &numeric, ret_addresses);
+    failed = failed ? failed : of_libc("127.0.0.2", service, &numeric, &last);
+    if (!failed)
+        (*ret_addresses)->ai_next = last;
+    return failed;
+}
+
+/* A server on the port of another one, at its second address. */
+static int listen_at_second(int port) {
+    struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(inet_pton(AF_INET, "127.0.0.2", &address.sin_addr), 1);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    return fd;
+}
+
+static int64_t no_time_passes(void *user) {
+    (void)user;
+    return KI_SECONDS(1);
+}
+
+/* The first address responds to the second SYN only, with a reset. The engine's clock stands still, and with it all
+ * timers of libcurl: what leads to the second address is the event of the socket. */
+TEST(a_server_whose_first_address_fails_late_is_reached_at_its_second_without_a_timer) {
+    enum {
+        PATIENCE_MS = 60000
+    };
+    full_server server;
+    client self;
+    const ki_clock clock = { .now = no_time_passes };
+    full_server_open(&server);
+    int second = listen_at_second(server.port);
+    open_client(&self, TWO_ADDRESSES, server.port, &clock);
+    begin_to_connect(&self);
+    full_server_close(&server);
+    struct pollfd ready[2] = { { .fd = ki_engine_fd(self.engine), .events = POLLIN },
+                               { .fd = second, .events = POLLIN } };
+    for (int reached = -1; !ready[1].revents || reached < 0;) { /* the connection, then the request */
+        assert_true(poll(ready, 2, PATIENCE_MS) > 0);
+        step(&self);
+        if (!ready[1].revents || reached >= 0)
+            continue;
+        ready[1] = (struct pollfd){ .fd = reached = accept(second, NULL, NULL), .events = POLLIN };
+        close(second);
+    }
+    char request[5];
+    assert_int_equal(read(ready[1].fd, request, sizeof request), sizeof request);
+    assert_memory_equal(request, "GET /", sizeof request);
+    close(ready[1].fd);
+    close_client(&self);
 }
