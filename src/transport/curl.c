@@ -438,9 +438,9 @@ static bool wake_parked(ki_curl_pool *pool) {
     return false;
 }
 
-/* Runs transfers whose socket did not connect and that have not ended. libcurl 7.88 tries the server's next address only
- * when it runs the transfer again, and sets no timer for that: it would happen after half of the time for connecting.
- * Nothing else runs a transfer without a socket and a timer. */
+/* Runs transfers whose socket did not connect and that have not ended. libcurl 7.88 tries the server's next address
+ * only when it runs the transfer again, and sets no timer for that: it would happen after half of the time for
+ * connecting. Nothing else runs a transfer without a socket and a timer. */
 static void run_stalled(ki_curl_pool *pool) {
     int running = 0;
     for (ki_exchange *exchange = ki_curl_transport_of(pool->owner)->exchanges; exchange; exchange = exchange->next) {
