@@ -138,7 +138,10 @@ ki_status kt_body_yaml(kt_call *call, ki_str *ret_text) {
     if (call->decoded.failed == KI_ERR_LIMIT)
         return kt_fail_generic(call, 413);
     if (status && status != KI_ERR_NO_MEMORY)
-        return kt_fail_bad_request(call, "error decoding YAML: %s", ki_error_message(&err));
+        return kt_fail_bad_request(call, "error %s: %s",
+                                   kt_body_has_type(call, "application/apply-patch+yaml") ? "encoding patch"
+                                                                                          : "converting YAML to JSON",
+                                   ki_error_message(&err));
     *ret_text = (ki_str){ call->decoded.data, call->decoded.size };
     return status;
 }

@@ -56,13 +56,12 @@ static bool is_operations(yyjson_val *root) {
 }
 
 static ki_status read_patch(kt_call *call, patch_kind kind, yyjson_doc **ret_doc) {
-    const char *why = NULL;
     ki_str text = call->request->body;
     ki_status status = kind == PATCH_APPLY ? kt_body_yaml(call, &text) : KI_OK;
     if (!status)
-        status = kt_json_read(call->allocator, text, ret_doc, &why);
+        status = kt_json_read(call->allocator, text, ret_doc, NULL);
     if (status == KI_ERR_PARSE)
-        return kt_fail_bad_request(call, "error decoding patch: %s", why);
+        return kt_fail_bad_request(call, "invalid JSON patch");
     if (status)
         return status;
     yyjson_val *root = yyjson_doc_get_root(*ret_doc);

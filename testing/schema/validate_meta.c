@@ -79,7 +79,7 @@ static void append_reference(ki_buffer *out, yyjson_val *ref) {
 }
 
 /* Adds an "Invalid value" that shows one reference or a list of them. */
-static void add_references(kt_causes *causes, yyjson_val *shown, const char *detail) {
+static void add_references(kt_causes *causes, const char *field, yyjson_val *shown, const char *detail) {
     size_t index, count;
     yyjson_val *ref;
     ki_buffer text;
@@ -96,33 +96,33 @@ static void add_references(kt_causes *causes, yyjson_val *shown, const char *det
         ki_buffer_append_char(&text, ']');
     if (text.failed)
         causes->text.failed = text.failed;
-    kt_causes_add_value(causes, KT_CAUSE_INVALID, "metadata.ownerReferences", (ki_str){ text.data, text.size }, false,
-                        detail);
+    kt_causes_add_value(causes, KT_CAUSE_INVALID, field, (ki_str){ text.data, text.size }, false, detail);
     ki_buffer_free(&text);
 }
 
-static void validate_owner(kt_causes *causes, yyjson_val *ref) {
-    static const char *const needed[] = { "kind", "name", "uid" };
+static void validate_owner(kt_causes *causes, yyjson_val *ref, size_t number) {
+    static const char *const needed[] = { "apiVersion", "kind", "name", "uid" };
     ki_str version, group = ki_str_split(kt_json_get_str(ref, "apiVersion"), '/', &version);
     char field[FIELD_SIZE];
     bool is_core = !version.data, is_nested = version.size && memchr(version.data, '/', version.size);
-    if (is_core ? !group.size : !version.size || is_nested)
-        kt_causes_add(causes, KT_CAUSE_INVALID, "metadata.ownerReferences.apiVersion",
-                      kt_json_get_str(ref, "apiVersion"), "version must not be empty");
     for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
-        snprintf(field, sizeof field, "metadata.ownerReferences.%s", needed[i]);
-        if (!kt_json_get_str(ref, needed[i]).size)
-            kt_causes_add(causes, KT_CAUSE_INVALID, field, KI_STR(""), "must not be empty");
+        ki_str val = kt_json_get_str(ref, needed[i]);
+        snprintf(field, sizeof field, "metadata.ownerReferences[%zu].%s", number, needed[i]);
+        if (!val.size)
+            kt_causes_add(causes, KT_CAUSE_REQUIRED, field, KI_STR(""), "must not be empty");
+        else if (i == 0 && !is_core && (!version.size || is_nested))
+            kt_causes_add(causes, KT_CAUSE_INVALID, field, val, "must be <group>/<version> or <version>");
     }
+    snprintf(field, sizeof field, "metadata.ownerReferences[%zu]", number);
     if (is_core && ki_str_equals(group, "v1") && ki_str_equals(kt_json_get_str(ref, "kind"), "Event"))
-        add_references(causes, ref, "/v1, Kind=Event is disallowed from being an owner");
+        add_references(causes, field, ref, "/v1, Kind=Event is disallowed from being an owner");
 }
 
 static void validate_owners(kt_causes *causes, yyjson_val *owners) {
     size_t index, count;
     yyjson_val *ref, *controller = NULL;
     yyjson_arr_foreach(owners, index, count, ref) {
-        validate_owner(causes, ref);
+        validate_owner(causes, ref, index);
         if (!yyjson_get_bool(yyjson_obj_get(ref, "controller")))
             continue;
         if (controller) {
@@ -140,7 +140,7 @@ static void validate_owners(kt_causes *causes, yyjson_val *owners) {
             if (why.failed)
                 causes->text.failed = why.failed;
             else
-                add_references(causes, owners, why.data);
+                add_references(causes, "metadata.ownerReferences", owners, why.data);
             ki_buffer_free(&why);
             return;
         }

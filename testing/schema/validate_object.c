@@ -137,10 +137,12 @@ static void check_selector(checked *c, bool is_required) {
         add_json(c, "spec.template.metadata.labels", yyjson_obj_get(meta, "labels"), MISMATCH);
 }
 
-static void check_selector_stays(checked *c) {
-    yyjson_val *selector = yyjson_obj_get(c->spec, "selector");
-    if (c->old && !is_same(c, yyjson_obj_get(c->old_spec, "selector"), selector))
-        add_json(c, "spec.selector", selector, IMMUTABLE);
+/* Checks that a member of the spec stays as it was; `field` is "spec.NAME". */
+static void check_stays(checked *c, const char *field) {
+    const char *name = field + sizeof "spec." - 1;
+    yyjson_val *val = yyjson_obj_get(c->spec, name);
+    if (c->old && !is_same(c, yyjson_obj_get(c->old_spec, name), val))
+        add_json(c, field, val, IMMUTABLE);
 }
 
 static void deployment(checked *c) {
@@ -153,7 +155,7 @@ static void deployment(checked *c) {
         yyjson_is_obj(yyjson_obj_get(strategy, "rollingUpdate")))
         kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.strategy.rollingUpdate", nothing,
                       "may not be specified when strategy `type` is 'Recreate'");
-    check_selector_stays(c);
+    check_stays(c, "spec.selector");
 }
 
 static void replica_set(checked *c) {
@@ -161,45 +163,25 @@ static void replica_set(checked *c) {
     check_selector(c, true);
     check_template(c, true);
     check_always_restarts(c);
-    check_selector_stays(c);
+    check_stays(c, "spec.selector");
 }
 
 static void daemon_set(checked *c) {
     check_selector(c, false);
     check_template(c, true);
     check_always_restarts(c);
-    check_selector_stays(c);
+    check_stays(c, "spec.selector");
 }
 
 static void stateful_set(checked *c) {
-    static const char *const changeable[] = { "replicas",
-                                              "ordinals",
-                                              "template",
-                                              "updateStrategy",
-                                              "revisionHistoryLimit",
-                                              "persistentVolumeClaimRetentionPolicy",
-                                              "minReadySeconds" };
-    yyjson_val *specs[2] = { c->old_spec, c->spec }, *key, *val;
-    size_t index, count;
-    bool changed = false;
     check_replicas(c);
     check_selector(c, true);
     check_template(c, false);
     check_always_restarts(c);
-    for (size_t side = 0; c->old && side < 2; side++) {
-        yyjson_obj_foreach(specs[side], index, count, key, val) {
-            ki_str name = kt_json_str(key);
-            bool free = is_same(c, val, yyjson_obj_getn(specs[!side], name.data, name.size));
-            for (size_t i = 0; i < sizeof changeable / sizeof changeable[0]; i++)
-                free = free || ki_str_equals(name, changeable[i]);
-            changed = changed || !free;
-        }
-    }
-    if (changed)
-        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec", nothing,
-                      "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "
-                      "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and "
-                      "'minReadySeconds' are forbidden");
+    check_stays(c, "spec.selector");
+    check_stays(c, "spec.volumeClaimTemplates");
+    check_stays(c, "spec.serviceName");
+    check_stays(c, "spec.podManagementPolicy");
 }
 
 /* Checks the pods of a job. `path` is the place of the pod's spec. */
@@ -213,14 +195,11 @@ static void check_job_pod(checked *c, const char *path, yyjson_val *spec) {
 }
 
 static void job(checked *c) {
-    static const char *const fixed[] = { "spec.completions", "spec.selector", "spec.template", "spec.completionMode" };
     check_job_pod(c, "spec.template.spec", c->spec);
-    for (size_t i = 0; c->old && i < sizeof fixed / sizeof fixed[0]; i++) {
-        const char *name = fixed[i] + sizeof "spec." - 1;
-        yyjson_val *val = yyjson_obj_get(c->spec, name);
-        if (!is_same(c, yyjson_obj_get(c->old_spec, name), val))
-            add_json(c, fixed[i], val, IMMUTABLE);
-    }
+    check_stays(c, "spec.completions");
+    check_stays(c, "spec.selector");
+    check_stays(c, "spec.template");
+    check_stays(c, "spec.completionMode");
 }
 
 static void check_schedule(checked *c) {
@@ -503,8 +482,7 @@ static void role_binding(checked *c) {
     if (ki_buffer_append_char(&text, '}'))
         c->causes->text.failed = KI_ERR_NO_MEMORY;
     if (changed)
-        kt_causes_add_value(c->causes, KT_CAUSE_INVALID, "roleRef", (ki_str){ text.data, text.size }, false,
-                            "cannot change roleRef");
+        kt_causes_add_value(c->causes, KT_CAUSE_INVALID, "roleRef", (ki_str){ text.data, text.size }, false, IMMUTABLE);
     ki_buffer_free(&text);
 }
 

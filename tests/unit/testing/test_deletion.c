@@ -200,15 +200,18 @@ DELETION_TEST(finalizers_and_owner_references_are_checked) {
           "foregroundDeletion cannot be both set" },
         { "\"ownerReferences\":[" OWNER("") "]", NULL },
         { "\"ownerReferences\":[{\"apiVersion\":\"v1\"}]",
-          "[metadata.ownerReferences.kind: Invalid value: \\\"\\\": must not be empty, metadata.ownerReferences.name: "
-          "Invalid value: \\\"\\\": must not be empty, metadata.ownerReferences.uid: Invalid value: \\\"\\\": must not "
-          "be empty]" },
+          "[metadata.ownerReferences[0].kind: Required value: must not be empty, metadata.ownerReferences[0].name: "
+          "Required value: must not be empty, metadata.ownerReferences[0].uid: Required value: must not be empty]" },
         { "\"ownerReferences\":[{\"apiVersion\":\"a/b/c\",\"kind\":\"K\",\"name\":\"x\",\"uid\":\"u\"}]",
-          "metadata.ownerReferences.apiVersion: Invalid value: \\\"a/b/c\\\": version must not be empty" },
+          "metadata.ownerReferences[0].apiVersion: Invalid value: \\\"a/b/c\\\": must be <group>/<version> or "
+          "<version>" },
+        { "\"ownerReferences\":[" OWNER("") ",{\"apiVersion\":\"a/\",\"kind\":\"K\",\"name\":\"x\",\"uid\":\"u\"}]",
+          "metadata.ownerReferences[1].apiVersion: Invalid value: \\\"a/\\\": must be <group>/<version> or <version>" },
         { "\"ownerReferences\":[{\"apiVersion\":\"\",\"kind\":\"K\",\"name\":\"x\",\"uid\":\"u\"}]",
-          "metadata.ownerReferences.apiVersion: Invalid value: \\\"\\\": version must not be empty" },
+          "metadata.ownerReferences[0].apiVersion: Required value: must not be empty" },
         { "\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"name\":\"x\",\"uid\":\"u\"}]",
-          "/v1, Kind=Event is disallowed from being an owner" },
+          "metadata.ownerReferences[0]: Invalid value: {\\\"apiVersion\\\":\\\"v1\\\",\\\"kind\\\":\\\"Event\\\","
+          "\\\"name\\\":\\\"x\\\",\\\"uid\\\":\\\"u\\\"}: /v1, Kind=Event is disallowed from being an owner" },
         { "\"ownerReferences\":[" OWNER(",\"controller\":true") "," OWNER(",\"controller\":true") "]",
           "Only one reference can have Controller set to true. Found \\\"true\\\" in references for Pod/x and Pod/x" },
     };

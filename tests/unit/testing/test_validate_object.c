@@ -270,7 +270,9 @@ REST_TEST(what_may_not_change_stays) {
           "immutable" },
         { APPS "statefulsets/x", MERGE, "{\"spec\":{\"replicas\":3}}", NULL },
         { APPS "statefulsets/x", MERGE, "{\"spec\":{\"serviceName\":\"s\"}}",
-          "spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals'" },
+          "StatefulSet.apps \\\"x\\\" is invalid: spec.serviceName: Invalid value: \\\"s\\\": field is immutable" },
+        { APPS "statefulsets/x", MERGE, "{\"spec\":{\"podManagementPolicy\":\"Parallel\"}}",
+          "spec.podManagementPolicy: Invalid value: \\\"Parallel\\\": field is immutable" },
         { JOBS "/x", MERGE, "{\"spec\":{\"completions\":5}}",
           "spec.completions: Invalid value: 5: field is immutable" },
         { JOBS "/x", MERGE, "{\"spec\":{\"suspend\":true}}", NULL },
@@ -302,7 +304,7 @@ REST_TEST(what_may_not_change_stays) {
           "{\"roleRef\":{\"name\":\"s\"}}",
           "roleRef: Invalid value: "
           "{\\\"APIGroup\\\":\\\"rbac.authorization.k8s.io\\\",\\\"Kind\\\":\\\"Role\\\",\\\"Name\\\":"
-          "\\\"s\\\"}: cannot change roleRef" },
+          "\\\"s\\\"}: field is immutable" },
     };
     for (size_t i = 0; i < sizeof objects / sizeof objects[0]; i++) {
         if (rest_post(&server, objects[i][0], objects[i][1]) != 201)
