@@ -6,7 +6,7 @@
  *     ki_columns_new(KI_PODS, NULL, 0, NULL, &columns, &err)             ki_columns_at returns the headings
  *     ki_columns_each(columns, pod, (int64_t)time(NULL) * 1000, print_cell, me, &err)
  *
- * Built-in kinds have the columns of a Kubernetes 1.36 API server. Custom resources have the additionalPrinterColumns
+ * Built-in kinds have the columns of a Kubernetes 1.37 API server. Custom resources have the additionalPrinterColumns
  * of their definition, or name and age. */
 #ifndef KINFORMER_PRINT_COLUMNS_H
 #define KINFORMER_PRINT_COLUMNS_H

@@ -37,7 +37,7 @@ KI_API const char *ki_resource_nearest(const char *name);
  * always returns true. Threads: any. */
 KI_API bool ki_resource_has_verb(const ki_resource *resource, const char *verb);
 
-/* The resources that a Kubernetes 1.36 API server has by default. Two plurals occur twice: KI_EVENTS are the events of
+/* The resources that a Kubernetes 1.37 API server has by default. Two plurals occur twice: KI_EVENTS are the events of
  * the core group, and KI_EVENTS_K8S_IO_EVENTS those of events.k8s.io; KI_HORIZONTALPODAUTOSCALERS are those of
  * autoscaling/v2, and KI_HORIZONTALPODAUTOSCALERS_V1 those of autoscaling/v1. */
 KI_API extern const ki_resource ki_resource_bindings;
@@ -75,6 +75,8 @@ KI_API extern const ki_resource ki_resource_horizontalpodautoscalers_v1;
 KI_API extern const ki_resource ki_resource_cronjobs;
 KI_API extern const ki_resource ki_resource_jobs;
 KI_API extern const ki_resource ki_resource_certificatesigningrequests;
+KI_API extern const ki_resource ki_resource_clustertrustbundles;
+KI_API extern const ki_resource ki_resource_podcertificaterequests;
 KI_API extern const ki_resource ki_resource_ingressclasses;
 KI_API extern const ki_resource ki_resource_ingresses;
 KI_API extern const ki_resource ki_resource_ipaddresses;
@@ -103,11 +105,13 @@ KI_API extern const ki_resource ki_resource_leases;
 KI_API extern const ki_resource ki_resource_runtimeclasses;
 KI_API extern const ki_resource ki_resource_endpointslices;
 KI_API extern const ki_resource ki_resource_deviceclasses;
+KI_API extern const ki_resource ki_resource_devicetaintrules;
 KI_API extern const ki_resource ki_resource_resourceclaims;
 KI_API extern const ki_resource ki_resource_resourceclaimtemplates;
 KI_API extern const ki_resource ki_resource_resourceslices;
 KI_API extern const ki_resource ki_resource_flowschemas;
 KI_API extern const ki_resource ki_resource_prioritylevelconfigurations;
+KI_API extern const ki_resource ki_resource_storageversionmigrations;
 
 #define KI_BINDINGS (&ki_resource_bindings)
 #define KI_COMPONENTSTATUSES (&ki_resource_componentstatuses)
@@ -144,6 +148,8 @@ KI_API extern const ki_resource ki_resource_prioritylevelconfigurations;
 #define KI_CRONJOBS (&ki_resource_cronjobs)
 #define KI_JOBS (&ki_resource_jobs)
 #define KI_CERTIFICATESIGNINGREQUESTS (&ki_resource_certificatesigningrequests)
+#define KI_CLUSTERTRUSTBUNDLES (&ki_resource_clustertrustbundles)
+#define KI_PODCERTIFICATEREQUESTS (&ki_resource_podcertificaterequests)
 #define KI_INGRESSCLASSES (&ki_resource_ingressclasses)
 #define KI_INGRESSES (&ki_resource_ingresses)
 #define KI_IPADDRESSES (&ki_resource_ipaddresses)
@@ -172,11 +178,13 @@ KI_API extern const ki_resource ki_resource_prioritylevelconfigurations;
 #define KI_RUNTIMECLASSES (&ki_resource_runtimeclasses)
 #define KI_ENDPOINTSLICES (&ki_resource_endpointslices)
 #define KI_DEVICECLASSES (&ki_resource_deviceclasses)
+#define KI_DEVICETAINTRULES (&ki_resource_devicetaintrules)
 #define KI_RESOURCECLAIMS (&ki_resource_resourceclaims)
 #define KI_RESOURCECLAIMTEMPLATES (&ki_resource_resourceclaimtemplates)
 #define KI_RESOURCESLICES (&ki_resource_resourceslices)
 #define KI_FLOWSCHEMAS (&ki_resource_flowschemas)
 #define KI_PRIORITYLEVELCONFIGURATIONS (&ki_resource_prioritylevelconfigurations)
+#define KI_STORAGEVERSIONMIGRATIONS (&ki_resource_storageversionmigrations)
 
 KI_END_DECLS
 

@@ -1,4 +1,4 @@
-/* resource_table.c: the built-in resources, as the discovery of a Kubernetes 1.36 API server lists them. */
+/* resource_table.c: the built-in resources, as the discovery of a Kubernetes 1.37 API server lists them. */
 #include "src/object/resource_table.h"
 
 #include <string.h>
@@ -55,6 +55,10 @@ const ki_resource ki_resource_horizontalpodautoscalers_v1 = { "autoscaling", "v1
                                                               "HorizontalPodAutoscaler", true };
 const ki_resource ki_resource_certificatesigningrequests = { "certificates.k8s.io", "v1", "certificatesigningrequests",
                                                              "CertificateSigningRequest", false };
+const ki_resource ki_resource_clustertrustbundles = { "certificates.k8s.io", "v1", "clustertrustbundles",
+                                                      "ClusterTrustBundle", false };
+const ki_resource ki_resource_podcertificaterequests = { "certificates.k8s.io", "v1", "podcertificaterequests",
+                                                         "PodCertificateRequest", true };
 const ki_resource ki_resource_ingressclasses = { "networking.k8s.io", "v1", "ingressclasses", "IngressClass", false };
 const ki_resource ki_resource_ipaddresses = { "networking.k8s.io", "v1", "ipaddresses", "IPAddress", false };
 const ki_resource ki_resource_servicecidrs = { "networking.k8s.io", "v1", "servicecidrs", "ServiceCIDR", false };
@@ -96,6 +100,8 @@ const ki_resource ki_resource_priorityclasses = { "scheduling.k8s.io", "v1", "pr
                                                   false };
 const ki_resource ki_resource_runtimeclasses = { "node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", false };
 const ki_resource ki_resource_deviceclasses = { "resource.k8s.io", "v1", "deviceclasses", "DeviceClass", false };
+const ki_resource ki_resource_devicetaintrules = { "resource.k8s.io", "v1", "devicetaintrules", "DeviceTaintRule",
+                                                   false };
 const ki_resource ki_resource_resourceclaims = { "resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", true };
 const ki_resource ki_resource_resourceclaimtemplates = { "resource.k8s.io", "v1", "resourceclaimtemplates",
                                                          "ResourceClaimTemplate", true };
@@ -105,6 +111,8 @@ const ki_resource ki_resource_flowschemas = { "flowcontrol.apiserver.k8s.io", "v
 const ki_resource ki_resource_prioritylevelconfigurations = { "flowcontrol.apiserver.k8s.io", "v1",
                                                               "prioritylevelconfigurations",
                                                               "PriorityLevelConfiguration", false };
+const ki_resource ki_resource_storageversionmigrations = { "storagemigration.k8s.io", "v1", "storageversionmigrations",
+                                                           "StorageVersionMigration", false };
 
 #define ALL KI_VERBS_ALL
 #define GPU (KI_VERB_GET | KI_VERB_PATCH | KI_VERB_UPDATE)
@@ -216,6 +224,8 @@ static const ki_resource_info table[] = {
       NULL,
       ALL,
       SUBRESOURCES(OWN("approval", GPU), STATUS) },
+    { &ki_resource_clustertrustbundles, "clustertrustbundle", { NULL }, NULL, ALL, none },
+    { &ki_resource_podcertificaterequests, "podcertificaterequest", { NULL }, NULL, ALL, status },
 
     /* networking.k8s.io/v1 */
     { &ki_resource_ingressclasses, "ingressclass", { NULL }, NULL, ALL, none },
@@ -291,6 +301,7 @@ static const ki_resource_info table[] = {
 
     /* resource.k8s.io/v1 */
     { &ki_resource_deviceclasses, "deviceclass", { NULL }, NULL, ALL, none },
+    { &ki_resource_devicetaintrules, "devicetaintrule", { NULL }, NULL, ALL, status },
     { &ki_resource_resourceclaims, "resourceclaim", { NULL }, NULL, ALL, status },
     { &ki_resource_resourceclaimtemplates, "resourceclaimtemplate", { NULL }, NULL, ALL, none },
     { &ki_resource_resourceslices, "resourceslice", { NULL }, NULL, ALL, none },
@@ -298,6 +309,9 @@ static const ki_resource_info table[] = {
     /* flowcontrol.apiserver.k8s.io/v1 */
     { &ki_resource_flowschemas, "flowschema", { NULL }, NULL, ALL, status },
     { &ki_resource_prioritylevelconfigurations, "prioritylevelconfiguration", { NULL }, NULL, ALL, status },
+
+    /* storagemigration.k8s.io/v1 */
+    { &ki_resource_storageversionmigrations, "storageversionmigration", { NULL }, NULL, ALL, status },
 };
 
 const ki_resource_info *ki_resource_info_at(unsigned index) {

@@ -1,4 +1,4 @@
-/* resource_table.h: the discovery data of the resources that a Kubernetes 1.36 API server serves by default. Constant;
+/* resource_table.h: the discovery data of the resources that a Kubernetes 1.37 API server serves by default. Constant;
  * any thread. For names of resources alone include <kinformer/resource.h>. */
 #ifndef KI_OBJECT_RESOURCE_TABLE_H
 #define KI_OBJECT_RESOURCE_TABLE_H

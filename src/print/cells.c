@@ -308,3 +308,26 @@ void ki_cell_selector(ki_buffer *out, yyjson_val *root, const char *path, int64_
     }
     ki_free(out->allocator, all);
 }
+
+/* Appends the served versions of a definition: v1(storage),v1beta1. */
+void ki_cell_served_versions(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
+    yyjson_val *versions = ki_cell_at(root, "spec.versions"), *version;
+    size_t count = yyjson_arr_size(versions), used = 0, index, max;
+    ki_cell_member *all = count ? ki_alloc_array(out->allocator, count, sizeof *all) : NULL;
+    (void)path, (void)now_ms;
+    if (count && !all)
+        out->failed = KI_ERR_NO_MEMORY;
+    if (!all)
+        return;
+    yyjson_arr_foreach(versions, index, max, version) {
+        if (yyjson_get_bool(yyjson_obj_get(version, "served")))
+            all[used++] = (ki_cell_member){ ki_cell_str_at(version, "name"), version };
+    }
+    qsort(all, used, sizeof *all, by_name);
+    for (size_t i = 0; i < used; i++) {
+        ki_buffer_append_string(out, i ? "," : "");
+        ki_buffer_append_view(out, all[i].name);
+        ki_buffer_append_string(out, yyjson_get_bool(yyjson_obj_get(all[i].value, "storage")) ? "(storage)" : "");
+    }
+    ki_free(out->allocator, all);
+}

@@ -72,6 +72,11 @@ void ki_cell_storage_class(ki_buffer *out, yyjson_val *root, const char *path, i
 void ki_cell_default_name(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms); /* `path`: annotations */
 void ki_cell_quota(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms); /* `path`: "limits" or other */
 
+/* Appends the type of the last true condition that `path` names: "Issued Denied?Pending". */
+void ki_cell_last_condition(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
+void ki_cell_served_versions(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
+void ki_cell_established(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms); /* true or false */
+void ki_cell_group_resource(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
 void ki_cell_signing_state(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
 void ki_cell_requested_duration(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
 void ki_cell_health(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);

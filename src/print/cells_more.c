@@ -188,6 +188,29 @@ void ki_cell_subjects(ki_buffer *out, yyjson_val *root, const char *path, int64_
     }
 }
 
+/* ---- conditions ---- */
+
+void ki_cell_last_condition(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
+    ki_str names = ki_str_of(path), other, last;
+    yyjson_val *one;
+    size_t index, count;
+    (void)now_ms;
+    names = ki_str_split(names, '?', &other);
+    last = other;
+    yyjson_arr_foreach(ki_cell_at(root, "status.conditions"), index, count, one) {
+        for (ki_str rest = names, name; rest.size && ki_cell_is_true(one);) {
+            name = ki_str_split(rest, ' ', &rest);
+            last = ki_str_equal(name, ki_cell_str_at(one, "type")) ? name : last;
+        }
+    }
+    ki_buffer_append_view(out, last);
+}
+
+void ki_cell_established(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
+    (void)path, (void)now_ms;
+    ki_buffer_append_string(out, ki_cell_is_true(ki_cell_condition(root, "Established")) ? "true" : "false");
+}
+
 /* ---- certificates, claims and references ---- */
 
 void ki_cell_signing_state(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
@@ -272,4 +295,13 @@ void ki_cell_param_kind(ki_buffer *out, yyjson_val *root, const char *path, int6
     ki_buffer_append_view(out, ki_cell_str_at(kind, "apiVersion"));
     ki_buffer_append_char(out, '/');
     ki_buffer_append_view(out, ki_cell_str_at(kind, "kind"));
+}
+
+/* Appends RESOURCE or RESOURCE.GROUP. */
+void ki_cell_group_resource(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
+    ki_str group = ki_cell_str_at(root, "spec.resource.group");
+    (void)path, (void)now_ms;
+    ki_buffer_append_view(out, ki_cell_str_at(root, "spec.resource.resource"));
+    ki_buffer_append_string(out, group.size ? "." : "");
+    ki_buffer_append_view(out, group);
 }

@@ -1,4 +1,4 @@
-/* columns_table.c: the columns of built-in resources, as in a Kubernetes 1.36 API server. */
+/* columns_table.c: the columns of built-in resources, as in a Kubernetes 1.37 API server. */
 #include "src/print/columns.h"
 
 #define COLUMN(name, type, format, priority) \
@@ -28,9 +28,10 @@
 #define CONTAINERS CONTAINERS_AT("spec.template.spec.containers")
 #define SELECTOR(path) WIDE("Selector", ki_cell_selector, path)
 
-static const ki_cell plain[] = {
-    NAME, { COLUMN("Created At", "date", "", 0), false, ki_cell_text, "metadata.creationTimestamp" }, END
-};
+#define CREATED \
+    { COLUMN("Created At", "date", "", 0), false, ki_cell_text, "metadata.creationTimestamp" }
+
+static const ki_cell plain[] = { NAME, CREATED, END };
 
 static const ki_cell pods[] = { NAME,
                                 TEXT("Ready", ki_cell_pod_ready, ""),
@@ -260,6 +261,27 @@ static const ki_cell signing_requests[] = { NAME,
                                                  "spec.expirationSeconds"),
                                             TEXT("Condition", ki_cell_signing_state, ""),
                                             END };
+static const ki_cell trust_bundles[] = { NAME, FIELD("SignerName", "spec.signerName?<none>"), END };
+static const ki_cell certificate_requests[] = { NAME,
+                                                FIELD("PodName", "spec.podName"),
+                                                FIELD("ServiceAccountName", "spec.serviceAccountName"),
+                                                FIELD("NodeName", "spec.nodeName"),
+                                                FIELD("SignerName", "spec.signerName"),
+                                                TEXT("State", ki_cell_last_condition, "Issued Denied Failed?Pending"),
+                                                TEXT("UnverifiedUserAnnotations", ki_cell_labels,
+                                                     "spec.unverifiedUserAnnotations?<none>"),
+                                                END };
+static const ki_cell definitions[] = { NAME,
+                                       FIELD("Scope", "spec.scope"),
+                                       TEXT("Versions", ki_cell_served_versions, ""),
+                                       CREATED,
+                                       WIDE("Group", ki_cell_text, "spec.group"),
+                                       WIDE("Kind", ki_cell_text, "spec.names.kind"),
+                                       WIDE("ShortNames", ki_cell_list, "spec.names.shortNames"),
+                                       { COLUMN("Established", "boolean", "", 1), true, ki_cell_established, "" },
+                                       END };
+static const ki_cell migrations[] = { FIELD("Name", "metadata.name"), TEXT("Resource", ki_cell_group_resource, ""),
+                                      TEXT("Status", ki_cell_last_condition, "Running Failed Succeeded?Unknown"), END };
 static const ki_cell capacities[] = { NAME, FIELD("StorageClassName", "storageClassName"),
                                       FIELD("Capacity", "capacity?<unset>"), END };
 static const ki_cell attributes_classes[] = { NAME, FIELD("DriverName", "driverName"), AGE, END };
@@ -273,6 +295,13 @@ static const ki_cell resource_claims[] = { NAME, TEXT("State", ki_cell_claim_sta
 static const ki_cell resource_slices[] = {
     NAME, FIELD("Node", "spec.nodeName"), FIELD("Driver", "spec.driver"), FIELD("Pool", "spec.pool.name"), AGE, END
 };
+static const ki_cell taint_rules[] = { NAME,
+                                       FIELD("Key", "spec.taint.key"),
+                                       FIELD("Value", "spec.taint.value"),
+                                       FIELD("Effect", "spec.taint.effect"),
+                                       TEXT("TimeAdded", ki_cell_age, "spec.taint.timeAdded"),
+                                       AGE,
+                                       END };
 static const ki_cell components[] = { NAME, TEXT("Status", ki_cell_health, "status"),
                                       TEXT("Message", ki_cell_health, "message"),
                                       TEXT("Error", ki_cell_health, "error"), END };
@@ -325,6 +354,10 @@ static const struct {
     { "flowcontrol.apiserver.k8s.io", "flowschemas", flow_schemas },
     { "flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", priority_levels },
     { "certificates.k8s.io", "certificatesigningrequests", signing_requests },
+    { "certificates.k8s.io", "clustertrustbundles", trust_bundles },
+    { "certificates.k8s.io", "podcertificaterequests", certificate_requests },
+    { "apiextensions.k8s.io", "customresourcedefinitions", definitions },
+    { "storagemigration.k8s.io", "storageversionmigrations", migrations },
     { "storage.k8s.io", "csistoragecapacities", capacities },
     { "storage.k8s.io", "volumeattributesclasses", attributes_classes },
     { "networking.k8s.io", "servicecidrs", service_ranges },
@@ -334,6 +367,7 @@ static const struct {
     { "resource.k8s.io", "resourceclaims", resource_claims },
     { "resource.k8s.io", "resourceslices", resource_slices },
     { "resource.k8s.io", "deviceclasses", aged },
+    { "resource.k8s.io", "devicetaintrules", taint_rules },
     { "resource.k8s.io", "resourceclaimtemplates", aged },
 };
 

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	leastResources  = 55      // of a kube-apiserver 1.36, with one of the case's own
+	leastResources  = 55      // of a kube-apiserver 1.37, with one of the case's own
 	mostGrowthBytes = 3 << 20 // of the process, beyond its objects
 	mostChanged     = 5
 )

@@ -111,7 +111,7 @@ TEST(the_table_is_consistent) {
             assert_int_equal(sub->group == NULL, sub->version == NULL);
         }
     }
-    assert_int_equal(count, 68);
+    assert_int_equal(count, 72);
     assert_null(ki_resource_at(count));
     assert_null(ki_resource_info_find("", "v1", "foos"));
     assert_string_equal(ki_verb_name(0), "create");

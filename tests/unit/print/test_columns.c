@@ -323,6 +323,29 @@ static const row_case others[] = {
       "a|20s|s|u|60m|Approved,Issued" },
     { KI_CERTIFICATESIGNINGREQUESTS, OBJECT(",'status':{'conditions':[{'type':'Denied'},{'type':'Failed'}]}"),
       "a|20s|<none>||<none>|Denied,Failed" },
+    { KI_CLUSTERTRUSTBUNDLES, OBJECT(",'spec':{'signerName':'e.x/s'}"), "a|e.x/s" },
+    { KI_CLUSTERTRUSTBUNDLES, OBJECT(",'spec':{}"), "a|<none>" },
+    { KI_PODCERTIFICATEREQUESTS,
+      OBJECT(",'spec':{'podName':'p','serviceAccountName':'s','nodeName':'n','signerName':'e.x/s',"
+             "'unverifiedUserAnnotations':{'e.x/b':'2','e.x/a':'1'}},'status':{'conditions':[{'type':'Issued',"
+             "'status':'True'}]}"),
+      "a|p|s|n|e.x/s|Issued|e.x/a=1,e.x/b=2" },
+    { KI_PODCERTIFICATEREQUESTS, OBJECT(",'spec':{'podName':'p'}"), "a|p||||Pending|<none>" },
+    { KI_CUSTOMRESOURCEDEFINITIONS,
+      OBJECT(",'spec':{'scope':'Namespaced','group':'e.x','names':{'kind':'Foo','shortNames':['f','fo']},'versions':"
+             "[{'name':'v1beta1','served':true},{'name':'v1alpha1','served':false},{'name':'v1','served':true,"
+             "'storage':true}]},'status':{'conditions':[{'type':'Established','status':'True'}]}"),
+      "a|Namespaced|v1(storage),v1beta1|2023-11-14T22:13:00Z|e.x|Foo|f,fo|true" },
+    { KI_CUSTOMRESOURCEDEFINITIONS, OBJECT(",'spec':{'scope':'Cluster','names':{'kind':'Foo'}}"),
+      "a|Cluster||2023-11-14T22:13:00Z||Foo||false" },
+    { KI_STORAGEVERSIONMIGRATIONS,
+      OBJECT(",'spec':{'resource':{'group':'apps','resource':'deployments'}},'status':{'conditions':[{'type':'Running',"
+             "'status':'True'},{'type':'Succeeded','status':'True'},{'type':'Failed','status':'False'}]}"),
+      "a|deployments.apps|Succeeded" },
+    { KI_STORAGEVERSIONMIGRATIONS, OBJECT(",'spec':{'resource':{'resource':'pods'}}"), "a|pods|Unknown" },
+    { KI_DEVICETAINTRULES,
+      OBJECT(",'spec':{'taint':{'key':'k','value':'v','effect':'NoExecute','timeAdded':'2023-11-14T22:12:20Z'}}"),
+      "a|k|v|NoExecute|60s|20s" },
     { KI_CSISTORAGECAPACITIES, OBJECT(",'storageClassName':'s'"), "a|s|<unset>" },
     { KI_SERVICECIDRS, OBJECT(",'spec':{'cidrs':['10.0.0.0/8','fd00::/64']}"), "a|10.0.0.0/8,fd00::/64|20s" },
     { KI_IPADDRESSES, OBJECT(",'spec':{'parentRef':{'resource':'services','namespace':'n','name':'s'}}"),
