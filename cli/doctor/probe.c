@@ -249,17 +249,18 @@ ki_status ki_probe_run(const ki_config *config, int64_t timeout_ms, ki_probe *re
                       : ki_error_no_memory(err, "checking the connection");
     if (!status)
         status = ki_curl_present(easy, &identity, &set, &headers, err);
-    if (!status &&
-        (curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, detail) ||
-         curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, discard_body) ||
-         curl_easy_setopt(easy, CURLOPT_WRITEDATA, &taken) ||
-         curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket) ||
-         curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, &all) ||
-         curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close_socket) ||
-         curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, &all) || curl_easy_setopt(easy, CURLOPT_CERTINFO, 1L) ||
-         curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)timeout_ms)))
-        status = ki_error_set(err, KI_ERR_UNSUPPORTED, "this libcurl (%s) lacks an option", curl_version());
+    if (!status && curl_easy_setopt(easy, CURLOPT_CERTINFO, 1L)) /* the only one that depends on the build */
+        status = ki_error_set(err, KI_ERR_UNSUPPORTED, "this libcurl (%s) lacks the option CURLOPT_CERTINFO",
+                              curl_version());
     if (!status) {
+        curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, detail);
+        curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, discard_body);
+        curl_easy_setopt(easy, CURLOPT_WRITEDATA, &taken);
+        curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+        curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, &all);
+        curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
+        curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, &all);
+        curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
         CURLcode code = curl_easy_perform(easy);
         read_result(easy, code, detail, &identity, timeout_ms, &all, &probe);
         if (probe.failed == KI_PROBE_TLS && !probe.chain)

@@ -12,6 +12,7 @@
 #include "src/transport/curl_internal.h"
 
 #include "src/base/error.h"
+#include "src/base/log.h"
 #include "src/base/memory.h"
 
 #include <errno.h>
@@ -420,7 +421,7 @@ static bool end_one_finished(ki_curl_pool *pool) {
 static bool wake_parked(ki_curl_pool *pool) {
     ki_curl_transport *transport = ki_curl_transport_of(pool->owner);
     pool->wake = false;
-    if (!transport->identity.is_https) /* only HTTP/2 exchanges wait */
+    if (!transport->identity.has_http2) /* only HTTP/2 exchanges wait */
         return false;
     for (ki_exchange *exchange = transport->exchanges; exchange; exchange = exchange->next) {
         if (exchange->pool != pool || exchange->state != KI_EXCHANGE_ACTIVE || exchange->opened ||
@@ -717,11 +718,14 @@ ki_status ki_curl_transport_new(ki_engine *engine, const ki_config *config, ki_t
         ki_free(allocator, transport);
         return status;
     }
+    if (!(loaded->features & CURL_VERSION_HTTP2))
+        ki_log_write(ki_engine_log(engine), KI_LOG_INFO, "transport",
+                     "this libcurl (%s) is built without HTTP/2: each request needs a connection", loaded->version);
     transport->tls_number = ki_credentials_tls_number(transport->credentials);
     transport->pools = (ki_curl_pools){ .engine = engine,
                                         .allocator = allocator,
                                         .read_interval = KI_MILLISECONDS(config->watch_read_interval_ms),
-                                        .limit = transport->identity.is_https ? KI_CURL_POOL_STREAMS : 0 };
+                                        .limit = transport->identity.has_http2 ? KI_CURL_POOL_STREAMS : 0 };
     *ret_transport = &transport->base;
     return KI_OK;
 }

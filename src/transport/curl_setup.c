@@ -24,7 +24,7 @@ static ki_status rename_host(ki_curl_identity *identity, ki_error *err) {
     const ki_config *config = identity->config;
     ki_str server = { config->server.data, config->server.size };
     ki_server_parts parts = ki_server_parts_of(server);
-    identity->is_https = parts.is_https;
+    identity->has_http2 = parts.is_https && (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_HTTP2);
     if (!parts.is_https || !config->tls_server_name.size)
         return ki_secret_set(identity->allocator, &identity->base, server, err);
     const char *name = config->tls_server_name.data;
@@ -76,11 +76,20 @@ void ki_curl_identity_clear(ki_curl_identity *identity) {
 
 /* --- one handle --------------------------------------------------------------------------------------------------- */
 
+/* The handle whose options are set. */
+typedef struct settings {
+    CURL *easy;
+    CURLcode failed;    /* of the first option that failed */
+    const char *option; /* its name */
+} settings;
+
 /* Sets an option; keeps the first failure. An option that an old libcurl lacks is a failure. */
-#define SET(option, value) \
+#define SET(of, name, value) \
     do { \
-        if (!failed) \
-            failed = curl_easy_setopt(easy, (option), (value)); \
+        if (!(of)->failed) { \
+            (of)->option = #name; \
+            (of)->failed = curl_easy_setopt((of)->easy, name, (value)); \
+        } \
     } while (0)
 
 /* Sets TCP keepalive and TCP_USER_TIMEOUT. libcurl has no option for the count and for TCP_USER_TIMEOUT. */
@@ -99,87 +108,81 @@ static int on_socket(void *user, curl_socket_t fd, curlsocktype purpose) {
     return CURL_SOCKOPT_OK;
 }
 
-static CURLcode set_basics(CURL *easy) {
-    CURLcode failed = CURLE_OK;
-    SET(CURLOPT_NOSIGNAL, 1L);
-    SET(CURLOPT_PROTOCOLS_STR, "http,https");
-    SET(CURLOPT_FOLLOWLOCATION, 0L); /* API servers do not redirect, and credentials must go to the named server only */
-    SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-    SET(CURLOPT_PATH_AS_IS, 1L);
-    SET(CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
-    SET(CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
-    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); /* do not report the proxy's response as the server's */
-    SET(CURLOPT_CONNECTTIMEOUT_MS, (long)KI_CURL_CONNECT_TIMEOUT_MS);
-    SET(CURLOPT_BUFFERSIZE, (long)KI_CURL_BUFFER_SIZE);
-    SET(CURLOPT_SOCKOPTFUNCTION, on_socket);
+static void set_basics(settings *self) {
+    SET(self, CURLOPT_NOSIGNAL, 1L);
+    SET(self, CURLOPT_PROTOCOLS_STR, "http,https");
+    /* API servers do not redirect, and credentials must go to the named server only. */
+    SET(self, CURLOPT_FOLLOWLOCATION, 0L);
+    SET(self, CURLOPT_PATH_AS_IS, 1L);
+    SET(self, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
+    SET(self, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+    SET(self, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); /* do not report the proxy's response as the server's */
+    SET(self, CURLOPT_CONNECTTIMEOUT_MS, (long)KI_CURL_CONNECT_TIMEOUT_MS);
+    SET(self, CURLOPT_BUFFERSIZE, (long)KI_CURL_BUFFER_SIZE);
+    SET(self, CURLOPT_SOCKOPTFUNCTION, on_socket);
 #if LIBCURL_VERSION_NUM >= 0x075700
-    SET(CURLOPT_QUICK_EXIT, 1L); /* cancelling must not wait for name resolution */
+    SET(self, CURLOPT_QUICK_EXIT, 1L); /* cancelling must not wait for name resolution */
 #endif
-    return failed;
 }
 
 static struct curl_blob blob_of(const ki_secret *pem) {
     return (struct curl_blob){ .data = pem->data, .len = pem->size, .flags = CURL_BLOB_NOCOPY };
 }
 
-static CURLcode set_connection(CURL *easy, const ki_curl_identity *identity) {
+static void set_connection(settings *self, const ki_curl_identity *identity) {
     const bool verify = !identity->config->insecure_skip_tls_verify;
-    CURLcode failed = CURLE_OK;
-    /* Prefer a new stream to a new connection. Without TLS there is no HTTP/2, and libcurl 7.88 would make the second
-     * request wait until the first, perhaps a watch, has ended. */
-    SET(CURLOPT_PIPEWAIT, identity->is_https ? 1L : 0L);
-    SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2); /* or later */
-    SET(CURLOPT_SSL_VERIFYPEER, verify ? 1L : 0L);
-    SET(CURLOPT_SSL_VERIFYHOST, verify && !identity->config->insecure_skip_tls_name_verify ? 2L : 0L);
+    SET(self, CURLOPT_HTTP_VERSION, (long)(identity->has_http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+    /* Prefer a new stream to a new connection. Without HTTP/2 libcurl 7.88 would make the second request wait until the
+     * first, perhaps a watch, has ended. */
+    SET(self, CURLOPT_PIPEWAIT, identity->has_http2 ? 1L : 0L);
+    SET(self, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2); /* or later */
+    SET(self, CURLOPT_SSL_VERIFYPEER, verify ? 1L : 0L);
+    SET(self, CURLOPT_SSL_VERIFYHOST, verify && !identity->config->insecure_skip_tls_name_verify ? 2L : 0L);
     if (identity->connect_to)
-        SET(CURLOPT_CONNECT_TO, identity->connect_to);
+        SET(self, CURLOPT_CONNECT_TO, identity->connect_to);
     /* Always set the proxy: libcurl reads the environment by other rules than Go's clients. */
-    SET(CURLOPT_PROXY, identity->proxy.data);
-    SET(CURLOPT_NOPROXY, "");
+    SET(self, CURLOPT_PROXY, identity->proxy.data);
+    SET(self, CURLOPT_NOPROXY, "");
     if (identity->proxy.size) {
-        SET(CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE); /* do not send our headers to the proxy */
-        SET(CURLOPT_PROXYAUTH, (long)CURLAUTH_BASIC);
+        SET(self, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE); /* do not send our headers to the proxy */
+        SET(self, CURLOPT_PROXYAUTH, (long)CURLAUTH_BASIC);
     }
     if (strncmp(identity->proxy.data, "https:", 6) == 0) {
-        SET(CURLOPT_PROXY_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-        SET(CURLOPT_PROXY_SSL_VERIFYPEER, verify ? 1L : 0L);
-        SET(CURLOPT_PROXY_SSL_VERIFYHOST, verify ? 2L : 0L);
+        SET(self, CURLOPT_PROXY_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+        SET(self, CURLOPT_PROXY_SSL_VERIFYPEER, verify ? 1L : 0L);
+        SET(self, CURLOPT_PROXY_SSL_VERIFYHOST, verify ? 2L : 0L);
     }
-    return failed;
 }
 
-static CURLcode set_certificates(CURL *easy, const ki_curl_identity *identity, const ki_credential_set *set) {
-    CURLcode failed = CURLE_OK;
+static void set_certificates(settings *self, const ki_curl_identity *identity, const ki_credential_set *set) {
     if (set->ca.data) {
         struct curl_blob ca = blob_of(&set->ca);
-        SET(CURLOPT_CAINFO_BLOB, &ca);
-        SET(CURLOPT_CAPATH, NULL); /* trust this authority only, not the system's */
+        SET(self, CURLOPT_CAINFO_BLOB, &ca);
+        SET(self, CURLOPT_CAPATH, NULL); /* trust this authority only, not the system's */
         if (strncmp(identity->proxy.data, "https:", 6) == 0) {
-            SET(CURLOPT_PROXY_CAINFO_BLOB, &ca);
-            SET(CURLOPT_PROXY_CAPATH, NULL);
+            SET(self, CURLOPT_PROXY_CAINFO_BLOB, &ca);
+            SET(self, CURLOPT_PROXY_CAPATH, NULL);
         }
     }
     if (set->client_certificate.data) {
         struct curl_blob certificate = blob_of(&set->client_certificate), key = blob_of(&set->client_key);
-        SET(CURLOPT_SSLCERT_BLOB, &certificate);
-        SET(CURLOPT_SSLKEY_BLOB, &key);
+        SET(self, CURLOPT_SSLCERT_BLOB, &certificate);
+        SET(self, CURLOPT_SSLKEY_BLOB, &key);
         /* A key with a password (from a plugin or a rotated file) then fails. Without this option libcurl up to 7.88
          * dereferences a null pointer, and other versions ask for the password on the terminal. */
-        SET(CURLOPT_KEYPASSWD, "");
+        SET(self, CURLOPT_KEYPASSWD, "");
     }
-    return failed;
 }
 
-static CURLcode set_url(CURL *easy, const ki_curl_identity *identity, const ki_request *request) {
+static void set_url(settings *self, const ki_curl_identity *identity, const ki_request *request) {
     ki_buffer url;
     ki_buffer_init(&url, identity->allocator, KI_CURL_URL_LIMIT);
     ki_buffer_append(&url, identity->base.data, identity->base.size);
     ki_buffer_append_string(&url, request->target);
-    CURLcode failed = url.failed ? CURLE_OUT_OF_MEMORY : curl_easy_setopt(easy, CURLOPT_URL, url.data);
-    if (url.failed == KI_ERR_LIMIT)
-        failed = CURLE_URL_MALFORMAT;
+    if (url.failed && !self->failed)
+        self->failed = url.failed == KI_ERR_LIMIT ? CURLE_URL_MALFORMAT : CURLE_OUT_OF_MEMORY;
+    SET(self, CURLOPT_URL, url.data);
     ki_buffer_free(&url);
-    return failed;
 }
 
 /* Returns true for a request that needs a Content-Length, even 0. */
@@ -192,18 +195,16 @@ static bool has_body(const ki_request *request) {
     return request->body.size > 0;
 }
 
-static CURLcode set_method(CURL *easy, const ki_request *request) {
-    CURLcode failed = CURLE_OK;
+static void set_method(settings *self, const ki_request *request) {
     if (has_body(request)) {
-        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.size);
-        SET(CURLOPT_COPYPOSTFIELDS, request->body.size ? request->body.data : "");
+        SET(self, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.size);
+        SET(self, CURLOPT_COPYPOSTFIELDS, request->body.size ? request->body.data : "");
     } else if (strcmp(request->method, "HEAD") == 0) {
-        SET(CURLOPT_NOBODY, 1L);
-        return failed;
+        SET(self, CURLOPT_NOBODY, 1L);
+        return;
     }
     if (has_body(request) || strcmp(request->method, "GET") != 0)
-        SET(CURLOPT_CUSTOMREQUEST, request->method);
-    return failed;
+        SET(self, CURLOPT_CUSTOMREQUEST, request->method);
 }
 
 static ki_status add_line(struct curl_slist **headers, const char *line) {
@@ -285,29 +286,28 @@ void ki_curl_free_headers(struct curl_slist *headers) {
     curl_slist_free_all(headers);
 }
 
-static ki_status set_error(CURLcode failed, ki_error *err) {
+static ki_status set_error(const settings *self, ki_error *err) {
+    CURLcode failed = self->failed;
     if (failed == CURLE_OUT_OF_MEMORY)
         return ki_error_no_memory(err, "sending a request");
     if (failed == CURLE_URL_MALFORMAT)
         return ki_error_set(err, KI_ERR_LIMIT, "the request's URL is longer than %d bytes", KI_CURL_URL_LIMIT);
     if (failed)
-        return ki_error_set(err, KI_ERR_UNSUPPORTED, "this libcurl (%s) lacks an option: %s", curl_version(),
-                            curl_easy_strerror(failed));
+        return ki_error_set(err, KI_ERR_UNSUPPORTED, "this libcurl (%s) lacks the option %s: %s", curl_version(),
+                            self->option, curl_easy_strerror(failed));
     return KI_OK;
 }
 
 ki_status ki_curl_setup(CURL *easy, const ki_curl_identity *identity, const ki_request *request,
                         struct curl_slist **ret_headers, ki_error *err) {
-    CURLcode failed = set_basics(easy);
-    if (!failed)
-        failed = set_connection(easy, identity);
-    if (!failed)
-        failed = set_url(easy, identity, request);
-    if (!failed)
-        failed = set_method(easy, request);
-    SET(CURLOPT_USERAGENT, identity->config->user_agent.data);
-    if (failed)
-        return set_error(failed, err);
+    settings self = { .easy = easy };
+    set_basics(&self);
+    set_connection(&self, identity);
+    set_url(&self, identity, request);
+    set_method(&self, request);
+    SET(&self, CURLOPT_USERAGENT, identity->config->user_agent.data);
+    if (self.failed)
+        return set_error(&self, err);
     struct curl_slist *headers = NULL;
     ki_status status = make_headers(identity, request, &headers);
     if (status) {
@@ -324,7 +324,8 @@ ki_status ki_curl_present(CURL *easy, const ki_curl_identity *identity, const ki
                           struct curl_slist **headers, ki_error *err) {
     if (set->authorization.data && add_line(headers, set->authorization.data))
         return ki_error_no_memory(err, "sending a request");
-    CURLcode failed = set_certificates(easy, identity, set);
-    SET(CURLOPT_HTTPHEADER, *headers);
-    return set_error(failed, err);
+    settings self = { .easy = easy };
+    set_certificates(&self, identity, set);
+    SET(&self, CURLOPT_HTTPHEADER, *headers);
+    return set_error(&self, err);
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A program with other versions of the libraries than kinformer was built for. One that exports functions named yyjson_… of its own: the shared library
-# binds to them. Another version is a clear error of the first use, and no crash. So is an old libcurl. With KI_TEST_YYJSON_SOURCE (a folder with yyjson.c and yyjson.h) also: a library that has a yyjson of its own does not meet the program's.
+# binds to them. Another version is a clear error of the first use, and no crash. So is an old libcurl. One without HTTP/2 speaks HTTP/1.1. With KI_TEST_YYJSON_SOURCE (a folder with yyjson.c and yyjson.h) also: a library that has a yyjson of its own does not meet the program's.
 # usage: other_libraries.sh CMAKE GENERATOR BUILD CC [FLAGS...]
 set -eu
 cmake=$1 build=$3 compiler_alone=$4
@@ -89,6 +89,75 @@ $compiler -D_POSIX_C_SOURCE=200809L -I"$root/include" "$work/old_curl.c" $(pkg-c
     -Wl,-rpath,"$build/lib" -o "$work/old_curl"
 "$work/old_curl" >"$work/said" 2>&1 || { cat "$work/said"; fail "old_curl: status $?"; }
 says 'the process has libcurl 7.84.0: libcurl 7.88.1 or later is needed'
+
+# A libcurl that was built without nghttp2: the option of the version refuses HTTP/2. MISSING is another option that it lacks.
+cat >"$work/plain_curl.c" <<'EOF2'
+#include <curl/curl.h>
+#include <dlfcn.h>
+#include <kinformer-testing/access.h>
+#include <kinformer-testing/server.h>
+#include <kinformer/kinformer.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#undef curl_easy_setopt
+#define EXPORTED __attribute__((visibility("default")))
+
+EXPORTED curl_version_info_data *curl_version_info(CURLversion stamp) {
+    static curl_version_info_data (*(*real)(CURLversion)), plain;
+    *(void **)&real = dlsym(RTLD_NEXT, "curl_version_info");
+    plain = *real(stamp);
+    plain.features &= ~CURL_VERSION_HTTP2;
+    return &plain;
+}
+
+EXPORTED CURLcode curl_easy_setopt(CURL *easy, CURLoption option, ...) {
+    static CURLcode (*real)(CURL *, CURLoption, ...);
+    *(void **)&real = dlsym(RTLD_NEXT, "curl_easy_setopt");
+    va_list args;
+    va_start(args, option);
+    void *value = va_arg(args, void *);
+    va_end(args);
+    if (option == CURLOPT_HTTP_VERSION && (long)value >= CURL_HTTP_VERSION_2_0)
+        return CURLE_UNSUPPORTED_PROTOCOL;
+    return option == MISSING ? CURLE_UNKNOWN_OPTION : real(easy, option, value);
+}
+
+int main(int argc, char **argv) {
+    ki_error err = KI_ERROR_INIT;
+    ki_testing_server *server = NULL;
+    ki_config *config = NULL;
+    ki_factory *factory = NULL;
+    ki_informer *pods = NULL;
+    const ki_log log = { .write = ki_log_stderr };
+    const char *path = argc > 1 ? argv[1] : "";
+    if (ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.pods = 3, .tls = true), &server, &err) ||
+        ki_testing_server_write_kubeconfig(server, path, &err) ||
+        ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = path), &config, &err) ||
+        ki_factory_new(config, &KI_FACTORY_OPTIONS(.log = &log), &factory, &err) ||
+        ki_factory_informer(factory, KI_PODS, NULL, &pods, &err) || ki_factory_start(factory, &err) ||
+        (MISSING == 0 && ki_factory_wait_for_sync(factory, 60000, NULL, &err)))
+        puts(ki_error_message(&err));
+    ki_health health = { .state = KI_STATE_NOT_STARTED };
+    while (MISSING && pods && health.state != KI_STATE_BACKING_OFF)
+        ki_informer_health(pods, &health);
+    puts(MISSING ? health.message : "synced");
+    ki_factory_free(factory);
+    ki_config_free(config);
+    ki_testing_server_free(server);
+    return err.code != KI_OK;
+}
+EOF2
+for missing in 0 CURLOPT_PATH_AS_IS; do
+    # shellcheck disable=SC2046
+    $compiler -D_GNU_SOURCE -DMISSING=$missing -I"$root/include" "$work/plain_curl.c" $(pkg-config --cflags libcurl) -rdynamic -L"$build/lib" \
+        -lkinformer -lkinformer-testing -Wl,-rpath,"$build/lib" -o "$work/plain_curl"
+    "$work/plain_curl" "$work/kubeconfig" >"$work/said" 2>&1 || { cat "$work/said"; fail "plain_curl: status $?"; }
+    if [ "$missing" = 0 ]; then says '^synced$'; else says "lacks the option $missing: "; fi
+    count=$(grep -c 'is built without HTTP/2' "$work/said") || true
+    [ "$count" = 1 ] || { cat "$work/said"; fail "it says $count times that there is no HTTP/2"; }
+done
 
 [ -n "${KI_TEST_YYJSON_SOURCE:-}" ] || { echo "KI_TEST_YYJSON_SOURCE is not set: a yyjson in the library was not tried"; exit 0; }
 compiler=$compiler_alone
