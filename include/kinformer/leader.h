@@ -82,7 +82,8 @@ typedef struct ki_elector_options {
     int64_t lease_duration_ms;  /* 0: KI_LEASE_DURATION_MS; rounded up to seconds in the Lease */
     int64_t renew_deadline_ms;  /* 0: KI_RENEW_DEADLINE_MS; must be less than lease_duration_ms */
     int64_t retry_period_ms;    /* 0: KI_RETRY_PERIOD_MS; 1.2 times this must be less than renew_deadline_ms */
-    /* Release the Lease at a stop, so that another process can lead at once; not while a controller reconciles. */
+    /* Release the Lease at a stop, not while a controller reconciles. Candidates poll the Lease: another process leads
+     * within 2.2 times its retry_period_ms (4.4 s), without a release after lease_duration_ms (15 s). */
     bool release_on_stop;
     ki_elector_callbacks callbacks;
     void *user; /* of the callbacks */
@@ -104,8 +105,9 @@ KI_API KI_MUST_CHECK ki_status ki_elector_new(ki_factory *factory, const ki_elec
  * Threads: any, but not in a callback of the elector. Blocks: until the loop has ended its work for the elector. */
 KI_API void ki_elector_free(ki_elector *elector);
 
-/* Stops competing. The loop calls on_stopped_leading; with `release_on_stop` it then releases the Lease within
- * `renew_deadline_ms`, unless another process holds it. Unlike a stop of the factory, this function does not wait for
+/* Stops competing. The loop calls on_stopped_leading; with `release_on_stop` it then releases the Lease,
+ * unless another process holds it. A conflict, or another failure that may pass, is tried again for
+ * `renew_deadline_ms`; then the log has a warning, and the Lease expires. Unlike a stop of the factory, this function does not wait for
  * reconciles: if one runs, the Lease is not released, and expires. Repeatable. Threads: any. Blocks: no. */
 KI_API void ki_elector_stop(ki_elector *elector);
 

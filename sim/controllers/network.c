@@ -256,6 +256,20 @@ static void respond_with_error(ctl_request *request, int status, int retry_after
     end_response(request, KI_OK);
 }
 
+static bool is_release(const ctl_request *request) {
+    return request->is_lease && request->is_write && strstr(request->body, "\"holderIdentity\":\"\"");
+}
+
+/* Rejects the first releases of a stop, as if somebody had changed the Lease since the process read it. Returns false
+ * if the server must respond itself. */
+static bool reject_release(ctl_request *request) {
+    if (!is_release(request) || request->process->release_conflicts == 0)
+        return false;
+    request->process->release_conflicts--;
+    respond_with_error(request, 409, -1, "Conflict");
+    return true;
+}
+
 /* Responds in place of the server. Returns false if the server must respond itself. */
 static bool inject_response(ctl_request *request, const ctl_armed *armed) {
     static const int codes[] = { 500, 502, 503, 504 };
@@ -333,7 +347,7 @@ static void arrive(void *user, uint64_t argument) {
         if (is_cut_off(request, CTL_RESPONSES_ARE_LOST))
             request->is_silent = true;
         const ctl_armed *armed = take_armed(world, request, false);
-        if (!armed || !inject_response(request, armed))
+        if (!(armed && inject_response(request, armed)) && !reject_release(request))
             respond_from_server(request);
     }
     if (!request->call)
@@ -386,7 +400,7 @@ static void pause_mid_step(ctl_process *process) {
 static void check_leaving(ctl_process *process, const ctl_request *request) {
     if (request->is_lease)
         ctl_leadership_count_request(process);
-    if (request->is_lease && request->is_write && strstr(request->body, "\"holderIdentity\":\"\""))
+    if (is_release(request))
         ctl_leadership_check_release(process);
 }
 

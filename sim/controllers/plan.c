@@ -143,6 +143,7 @@ static void make_program(ctl_plan *plan, sim_random *random) {
     plan->requests_per_second = sim_chance(random, 70) ? 0 : (int)sim_between(random, 1, 10);
     plan->request_burst = (int)sim_between(random, 1, 10);
     plan->stop_timeout_ms = sim_chance(random, 60) ? 0 : sim_between(random, 1, 5000);
+    plan->release_conflicts = sim_chance(random, 50) ? 0 : (unsigned)sim_between(random, 1, 4);
 }
 
 static void make_cluster(ctl_plan *plan, sim_random *random) {
@@ -183,12 +184,13 @@ static const char *text_if(bool is_set, const char *text) {
 }
 
 void ctl_plan_print(const ctl_plan *plan) {
-    printf("seed %" PRIu64 ": %u processes%s%s%s, lease %" PRId64 "/%" PRId64 "/%" PRId64 " ms, %u parents, %" PRId64
+    printf("seed %" PRIu64 ": %u processes%s%s%s, %u conflicts on release, lease %" PRId64 "/%" PRId64 "/%" PRId64 " ms, %u parents, %" PRId64
            " s of writes\n",
            plan->seed, plan->process_count, text_if(plan->has_elector, ", elector"),
            text_if(plan->has_elector && plan->release_on_stop, ", release on stop"),
-           text_if(plan->has_elector && plan->keeps_identity, ", same identity after a restart"), plan->lease_ms,
-           plan->renew_ms, plan->retry_ms, plan->parent_count, plan->duration / SIM_SECOND);
+           text_if(plan->has_elector && plan->keeps_identity, ", same identity after a restart"),
+           plan->release_conflicts, plan->lease_ms, plan->renew_ms, plan->retry_ms, plan->parent_count,
+           plan->duration / SIM_SECOND);
     for (unsigned i = 0; i < plan->process_count; i++)
         printf("  process %u: clock %+.2f %%, wall clock %+" PRId64 " s, steps up to %" PRId64 " ms late\n", i,
                (double)(plan->process[i].rate - CTL_MILLION) / 10000, plan->process[i].wall_skew / SIM_SECOND,

@@ -66,6 +66,7 @@ typedef struct ctl_plan {
     ctl_process_plan process[CTL_MAX_PROCESSES];
     bool has_elector; /* false: there is one process */
     bool release_on_stop, keeps_identity;
+    unsigned release_conflicts; /* of each stop: so many releases are rejected with a conflict */
     int64_t lease_ms, renew_ms, retry_ms;
     bool has_recorder, events_v1;
     int max_work; /* units of work in a step (ki_engine_step); 0: the engine's default */

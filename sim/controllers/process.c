@@ -152,6 +152,7 @@ void ctl_process_start(ctl_process *process) {
     process->is_stopping = process->is_freed = process->stop_in_reconcile = process->lacked_memory = false;
     process->mid_step_pause = 0;
     process->ran_at_stop = false;
+    process->release_conflicts = process->world->plan.release_conflicts;
     process->recorded_events = 0;
     process->lease_requests = 0;
     process->paused_total = 0;

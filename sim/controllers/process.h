@@ -62,6 +62,7 @@ struct ctl_process {
     int64_t mid_step_pause;  /* ns: the next request pauses the process; 0: no */
     bool pauses_before_send; /* ... before the request is sent, else after */
     bool stop_in_reconcile;  /* the next reconcile stops the factory */
+    unsigned release_conflicts; /* how many more releases of this start are rejected */
     /* the program */
     sim_memory memory;
     size_t refused_seen; /* memory.refused after the last step */

@@ -27,7 +27,8 @@
 #include "src/base/rfc3339.h"
 #include "src/engine/callback.h"
 
-#define JITTER 1.2 /* client-go's JitterFactor */
+#define JITTER 1.2        /* client-go's JitterFactor */
+#define RELEASE_DELAYS 16 /* the first delay of a release that failed is this part of the retry period */
 #define NANOSECONDS_OF_MICROSECOND INT64_C(1000)
 #define MEANT_MAX \
     KI_SECONDS(3600) /* a longer duration in a deleted Lease is a mistake, unless this elector has a longer one */
@@ -189,12 +190,28 @@ static void finish(ki_elector *elector) {
     ki_component_stopped(&elector->component);
 }
 
+/* Returns true for a failure that a later try may not meet: a conflict, a server that is away, lack of memory. */
+static bool may_pass(const ki_error *err) {
+    return err->category != KI_CATEGORY_CREDENTIALS && err->category != KI_CATEGORY_REQUEST;
+}
+
+/* Tries to release again, later each time, until the renew deadline. A conflict is most likely with the last renewal:
+ * the stop cancelled it, but it arrived. */
 static void release_failed(ki_elector *elector, const ki_error *err) {
-    if (err->code == KI_ERR_CANCELLED) /* by a second signal */
+    int64_t delay = elector->release_delay, now = ki_engine_now(elector->engine);
+    if (err->retry_after_ms > delay / KI_MILLISECONDS(1))
+        delay = KI_MILLISECONDS(err->retry_after_ms);
+    if (err->code == KI_ERR_CANCELLED) { /* by a second signal */
         log_line(elector, KI_LOG_INFO, "not released, because the engine was stopped: the Lease expires", NULL);
-    else
+        finish(elector);
+    } else if (!may_pass(err) || delay >= elector->release_until - now) {
         log_line(elector, KI_LOG_WARNING, "cannot release the Lease", err);
-    finish(elector);
+        finish(elector);
+    } else {
+        log_line(elector, KI_LOG_DEBUG, "cannot release the Lease yet", err);
+        elector->release_delay = delay < elector->retry_ns / 2 ? 2 * delay : elector->retry_ns;
+        ki_timer_set(&elector->retry_timer, now + delay);
+    }
 }
 
 /* --- responses ---------------------------------------------------------------------------------------------------- */
@@ -333,13 +350,7 @@ static void on_failure(ki_elector *elector, ki_elector_step step, const ki_error
             release_failed(elector, err);
         break;
     case KI_ELECTOR_WRITES_TO_RELEASE:
-        /* At most one cancelled renewal can still arrive: a second conflict has another cause. */
-        if (ki_error_is_conflict(err) && !elector->has_conflicted) {
-            elector->has_conflicted = true;
-            send_read(elector, KI_ELECTOR_READS_TO_RELEASE);
-        } else {
-            release_failed(elector, err);
-        }
+        release_failed(elector, err);
         break;
     }
 }
@@ -488,7 +499,7 @@ void ki_election_try(ki_timer *timer, void *user) {
     if (elector->phase == KI_ELECTOR_LEADS)
         send_write(elector, KI_ELECTOR_RENEWS);
     else
-        send_read(elector, KI_ELECTOR_READS);
+        send_read(elector, elector->phase == KI_ELECTOR_RELEASES ? KI_ELECTOR_READS_TO_RELEASE : KI_ELECTOR_READS);
 }
 
 void ki_election_expire(ki_timer *timer, void *user) {
@@ -516,6 +527,8 @@ static void end(ki_elector *elector, ki_elector_phase next) {
     elector->phase = next;
     if (phase == KI_ELECTOR_LEADS)
         stop_leading(elector, next, "the elector was stopped: stopped leading");
+    else if (phase == KI_ELECTOR_RELEASES)
+        log_line(elector, KI_LOG_WARNING, "not released in time: the Lease expires", NULL);
     else if (phase == KI_ELECTOR_COMPETES && !elector->has_led)
         call_stopped(elector);
 }
@@ -539,6 +552,7 @@ void ki_election_stop(ki_component *component) {
         return;
     }
     elector->release_until = ki_engine_now(elector->engine) + elector->renew_ns;
+    elector->release_delay = elector->retry_ns / RELEASE_DELAYS;
     send_read(elector, KI_ELECTOR_READS_TO_RELEASE);
 }
 

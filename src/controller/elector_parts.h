@@ -66,8 +66,8 @@ struct ki_elector {
     int64_t most_transitions; /* highest leaseTransitions of all Leases seen; -1: none seen */
     int64_t wall_us;          /* the last time written */
     int64_t release_until;    /* deadline in phase RELEASES */
+    int64_t release_delay;    /* in phase RELEASES: before the next try */
     ki_elector_failure failure;
-    bool has_conflicted; /* in phase RELEASES: the server rejected one release with a conflict */
     bool has_led;
     bool is_freed; /* ki_elector_free was called; removing the last hook frees the memory */
     ki_timer retry_timer, lead_timer;
@@ -87,7 +87,7 @@ void ki_election_stop(ki_component *component);
 void ki_election_cut_off(ki_component *component);
 /* Frees the memory of a freed elector that has no hooks left. */
 void ki_elector_release(ki_elector *elector);
-/* Timer callbacks: the next attempt; the end of the renew deadline. */
+/* Timer callbacks: the next attempt, or the next try to release; the end of the renew deadline. */
 void ki_election_try(ki_timer *timer, void *user);
 void ki_election_expire(ki_timer *timer, void *user);
 

@@ -57,12 +57,13 @@ static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     rest_server *server = &self->election->server;
     char fate = next_fate(self);
     int status = 0;
-    if (fate == '4' || fate == '5' || fate == 'r')
-        status = fate == '4' ? 409 : fate == '5' ? 500 : 429;
+    if (fate == '3' || fate == '4' || fate == '5' || fate == 'r')
+        status = fate == '3' ? 403 : fate == '4' ? 409 : fate == '5' ? 500 : 429;
     else if (fate != '!' && fate != 'n')
         status = rest_send_bytes(server, request->method, request->target, request->content_type, request->body);
     note_request(self, request->method, status);
     switch (fate) {
+    case '3':
     case '4':
     case '5':
     case 'r':

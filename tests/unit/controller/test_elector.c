@@ -374,18 +374,33 @@ TEST(a_stop_gives_the_lease_up_where_that_is_asked_for) {
         { "while a candidate creates what is not done", ".n", 0, "", "get:404", "stopped", NULL, 0 },
         { "while a candidate reads", "n", 0, "", "", "stopped", NULL, 0 },
         { "a conflict: a renewal came late", "", 1000, ".4", "get:200 put:409 get:200 put:200",
-          "leader=me started stopped leader=", "\"holderIdentity\":\"\"", 0 },
-        { "each update is a conflict", "", 1000, ".4.4.4.4.4.4", "get:200 put:409 get:200 put:409",
-          "leader=me started stopped", "\"holderIdentity\":\"me\"", 0 },
-        { "the server says no to reading", "", 1000, "5", "get:500", "leader=me started stopped",
+          "leader=me started stopped leader=", "\"holderIdentity\":\"\"", 125 },
+        { "three conflicts", "", 1000, ".4.4.4", "get:200 put:409 get:200 put:409 get:200 put:409 get:200 put:200",
+          "leader=me started stopped leader=", "\"holderIdentity\":\"\"", 125 + 250 + 500 },
+        { "each update is a conflict", "", 1000, ".4.4.4.4.4.4.4.4.4.4.4.4",
+          "get:200 put:409 get:200 put:409 get:200 put:409 get:200 put:409 get:200 put:409 get:200 put:409 get:200 "
+          "put:409 get:200 put:409 get:200 put:409",
+          "leader=me started stopped", "\"holderIdentity\":\"me\"", 125 + 250 + 500 + 1000 + 4 * 2000 },
+        { "the server says no to reading", "", 1000, "5", "get:500 get:200 put:200", "leader=me started stopped leader=",
+          "\"holderIdentity\":\"\"", 125 },
+        { "the server says no to writing", "", 1000, ".5", "get:200 put:500 get:200 put:200",
+          "leader=me started stopped leader=", "\"holderIdentity\":\"\"", 125 },
+        { "the permission to read is gone", "", 1000, "3", "get:403", "leader=me started stopped",
           "\"holderIdentity\":\"me\"", 0 },
-        { "the server says no to writing", "", 1000, ".5", "get:200 put:500", "leader=me started stopped",
+        { "the permission to write is gone", "", 1000, ".3", "get:200 put:403", "leader=me started stopped",
           "\"holderIdentity\":\"me\"", 0 },
-        { "no Lease comes", "", 1000, "g", "get:200", "leader=me started stopped", "\"holderIdentity\":\"me\"", 0 },
+        { "the server asks for more time than is left", "", 1000, "r", "get:429", "leader=me started stopped",
+          "\"holderIdentity\":\"me\"", 0 },
+        { "no Lease comes", "", 1000, "g", "get:200 get:200 put:200", "leader=me started stopped leader=",
+          "\"holderIdentity\":\"\"", 125 },
         { "what was written is not read", "", 1000, ".g", "get:200 put:200", "leader=me started stopped",
           "\"holderIdentity\":\"\"", 0 },
-        { "nothing comes", "", 1000, ".n", "get:200 put:0", "leader=me started stopped", "\"holderIdentity\":\"me\"",
-          KI_RENEW_DEADLINE_MS / 2 },
+        { "what was written gets no response", "", 1000, ".?", "get:200 put:200 get:200",
+          "leader=me started stopped leader=", "\"holderIdentity\":\"\"", 125 },
+        { "nothing comes once", "", 1000, ".n", "get:200 put:0 get:200 put:200", "leader=me started stopped leader=",
+          "\"holderIdentity\":\"\"", KI_RENEW_DEADLINE_MS / 2 + 125 },
+        { "nothing comes", "", 1000, ".n.n.n", "get:200 put:0 get:200 put:0", "leader=me started stopped",
+          "\"holderIdentity\":\"me\"", KI_RENEW_DEADLINE_MS },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         election self;
@@ -418,6 +433,43 @@ ELECTION_TEST(a_lease_that_another_has_taken_is_not_given_up) {
     candidate_expect_requests(ME(self), "get:404 post:201 get:200");
     candidate_expect(ME(self), "leader=me started stopped leader=you");
     assert_true(election_has(self, "\"holderIdentity\":\"you\""));
+}
+
+/* In each case a release meets a conflict, and the Lease changes before the next try. */
+TEST(a_lease_that_changes_under_a_release_is_read_again) {
+    const struct {
+        const char *name, *spec; /* of the new Lease; NULL: it is deleted */
+        const char *requests, *notes, *holder;
+    } cases[] = {
+        { "another process takes it", HELD_BY("you"), "get:200 put:409 get:200",
+          "leader=me started stopped leader=you", "\"holderIdentity\":\"you\"" },
+        { "somebody clears it", "\"holderIdentity\":\"\",\"leaseDurationSeconds\":1", "get:200 put:409 get:200",
+          "leader=me started stopped leader=", "\"holderIdentity\":\"\"" },
+        { "a late renewal", HELD_BY("me"), "get:200 put:409 get:200 put:200", "leader=me started stopped leader=",
+          "\"holderIdentity\":\"\"" },
+        { "it is deleted", NULL, "get:200 put:409 get:404", "leader=me started stopped", NULL },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        election self;
+        assert_true(election_open(&self, NULL));
+        candidate *me = ME(&self);
+        compete(me, RELEASING);
+        me->requests[0] = '\0';
+        me->fate = ".4";
+        ki_elector_stop(me->elector);
+        election_advance(&self, 0);
+        if (cases[i].spec)
+            election_put(&self, cases[i].spec);
+        else
+            election_delete(&self);
+        election_advance(&self, 125);
+        assert_int_equal(me->elector->component.state, KI_COMPONENT_STOPPED);
+        candidate_expect_requests(me, cases[i].requests);
+        candidate_expect(me, cases[i].notes);
+        if (cases[i].holder)
+            assert_true(election_has(&self, cases[i].holder));
+        election_close(&self);
+    }
 }
 
 ELECTION_TEST(a_stop_without_release_leaves_the_lease_as_it_is) {

@@ -110,3 +110,32 @@ ELECTION_TEST(a_release_that_is_cut_short_is_no_failure) {
     election_advance(self, 0);
     candidate_expect_log(ME(self), "I not released, because the engine was stopped: the Lease expires\n");
 }
+
+ELECTION_TEST(a_release_that_has_no_time_left_is_one_warning) {
+    election *self = *state;
+    const ki_elector_options options = KI_ELECTOR_OPTIONS(.release_on_stop = true);
+    assert_int_equal(candidate_compete(ME(self), &options), KI_OK);
+    election_advance(self, 0);
+    ME(self)->fate = "nnn";
+    ki_factory_stop(ME(self)->factory);
+    election_advance(self, KI_RENEW_DEADLINE_MS - 1);
+    candidate_expect_log(ME(self), "I became leader\nI the elector was stopped: stopped leading\n");
+    election_advance(self, 1);
+    candidate_expect_log(ME(self), "W not released in time: the Lease expires\n");
+    election_advance(self, 60000);
+    candidate_expect_log(ME(self), "");
+}
+
+ELECTION_TEST(a_release_that_waits_for_its_next_try_is_reported_when_it_is_cut_short) {
+    election *self = *state;
+    const ki_elector_options options = KI_ELECTOR_OPTIONS(.release_on_stop = true);
+    assert_int_equal(candidate_compete(ME(self), &options), KI_OK);
+    election_advance(self, 0);
+    ME(self)->fate = "5";
+    ki_elector_stop(ME(self)->elector);
+    election_advance(self, 0);
+    candidate_expect_log(ME(self), "I became leader\nI the elector was stopped: stopped leading\n");
+    ki_elector_free(ME(self)->elector);
+    ME(self)->elector = NULL;
+    candidate_expect_log(ME(self), "W not released in time: the Lease expires\n");
+}
