@@ -47,7 +47,7 @@ int main(void) {
             printf("%d\n", count);
     }
     if (!status)
-        status = ki_client_delete(client, KI_CONFIGMAPS, namespace_name, "counter", NULL, &err);
+        status = ki_client_delete(client, KI_CONFIGMAPS, namespace_name, "counter", NULL, NULL, &err);
     if (status)
         fprintf(stderr, "count-up: %s\n", ki_error_message(&err));
     ki_client_free(client);

@@ -271,10 +271,15 @@ KI_API KI_MUST_CHECK ki_status ki_client_patch(ki_client *client, const ki_resou
  * field; options->force takes the field over. */
 KI_API KI_MUST_CHECK ki_status ki_client_apply(ki_client *client, const ki_resource *resource, ki_unstructured *object,
                                                const ki_request_options *options, ki_object **ret_obj, ki_error *err);
-/* Deletes an object. */
+/* Deletes an object. The response says what was deleted: ki_response_uid, with which ki_informer_wait_for_deletion
+ * waits until a cache has no more of it. An object that stays until its finalizers or a grace period end is the object
+ * of the response, and ki_response_resource_version is the version at which it was marked.
+ * Ownership: `ret_response` may be NULL; `*ret_response` is a reference that the caller releases with
+ * ki_response_unref. */
 KI_API KI_MUST_CHECK ki_status ki_client_delete(ki_client *client, const ki_resource *resource,
                                                 const char *namespace_name, const char *name,
-                                                const ki_request_options *options, ki_error *err);
+                                                const ki_request_options *options, ki_response **ret_response,
+                                                ki_error *err);
 /* Deletes all objects that match the selectors of the options. */
 KI_API KI_MUST_CHECK ki_status ki_client_delete_collection(ki_client *client, const ki_resource *resource,
                                                            const char *namespace_name,
@@ -295,7 +300,9 @@ KI_API const ki_object *ki_response_object(const ki_response *response);
 KI_API const ki_object *ki_response_item(const ki_response *response, size_t index);
 /* Returns the number of objects of a list. */
 KI_API size_t ki_response_item_count(const ki_response *response);
-/* Returns the resource version of a list; else "". */
+/* Returns the uid of the response's object, or of the object that a deletion removed (details.uid of a Status); else "". */
+KI_API const char *ki_response_uid(const ki_response *response);
+/* Returns the resource version of a list or of the response's object; else "". */
 KI_API const char *ki_response_resource_version(const ki_response *response);
 /* Returns the continue token of a page; "" for the last page. */
 KI_API const char *ki_response_continue(const ki_response *response);

@@ -434,7 +434,7 @@ KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_version(ki_informer *informe
                                                             const char *resource_version, int64_t timeout_ms,
                                                             ki_error *err);
 
-/* Receives the end of ki_informer_wait_for_version_async. Threads: called on the loop; must not block. */
+/* Receives the end of ki_informer_wait_for_version_async or ki_informer_wait_for_deletion_async. Threads: called on the loop; must not block. */
 typedef void (*ki_version_handler)(ki_informer *informer, ki_status status, void *user) KI_NOEXCEPT;
 /* Calls `handler` once when the cache contains a write; does not wait. `key`, `resource_version` and `timeout_ms` are
  * those of ki_informer_wait_for_version; the timeout counts on the engine's clock. The status is KI_OK, KI_ERR_TIMEOUT,
@@ -449,8 +449,25 @@ KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_version_async(ki_informer *i
                                                                   ki_version_handler handler, void *user,
                                                                   ki_error *err);
 
-/* Cancels all waits of ki_informer_wait_for_version_async with this handler and user. The loop then calls the handler
- * with KI_ERR_CANCELLED for each.
+/* Waits until the cache has seen a deletion, for at most `timeout_ms` (< 0: no limit): until it has synced, and has no
+ * object under `key`, or one with another uid. `uid` is that of the deleted object (ki_response_uid); NULL or "": until
+ * no object is under `key`. Two cases are for ki_informer_wait_for_version: an object that the deletion only marks,
+ * because of finalizers or a grace period, stays in the cache until it is gone; and the cache may not have an object
+ * yet that this program created just before: wait for its creation, then for its deletion. Handlers may not have been
+ * called for the deletion yet.
+ * Threads, Blocks: as ki_informer_wait_for_sync.
+ * Errors: as ki_informer_wait_for_sync; KI_ERR_INVALID (no key), KI_ERR_NO_MEMORY. */
+KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_deletion(ki_informer *informer, const char *key, const char *uid,
+                                                             int64_t timeout_ms, ki_error *err);
+/* Calls `handler` once when the cache has seen a deletion; does not wait. `key`, `uid` and `timeout_ms` are those of
+ * ki_informer_wait_for_deletion; everything else is as for ki_informer_wait_for_version_async. */
+KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_deletion_async(ki_informer *informer, const char *key,
+                                                                   const char *uid, int64_t timeout_ms,
+                                                                   ki_version_handler handler, void *user,
+                                                                   ki_error *err);
+
+/* Cancels all waits of ki_informer_wait_for_version_async and ki_informer_wait_for_deletion_async with this handler and
+ * user. The loop then calls the handler with KI_ERR_CANCELLED for each.
  * Threads: any, also in a handler. Blocks: no.
  * Errors: KI_ERR_NOT_FOUND (no such wait: each has ended, and its call has been made or is coming). */
 KI_API KI_MUST_CHECK ki_status ki_informer_cancel_version_waits(ki_informer *informer, ki_version_handler handler,

@@ -184,8 +184,8 @@ static const char *text_if(bool is_set, const char *text) {
 }
 
 void ctl_plan_print(const ctl_plan *plan) {
-    printf("seed %" PRIu64 ": %u processes%s%s%s, %u conflicts on release, lease %" PRId64 "/%" PRId64 "/%" PRId64 " ms, %u parents, %" PRId64
-           " s of writes\n",
+    printf("seed %" PRIu64 ": %u processes%s%s%s, %u conflicts on release, lease %" PRId64 "/%" PRId64 "/%" PRId64
+           " ms, %u parents, %" PRId64 " s of writes\n",
            plan->seed, plan->process_count, text_if(plan->has_elector, ", elector"),
            text_if(plan->has_elector && plan->release_on_stop, ", release on stop"),
            text_if(plan->has_elector && plan->keeps_identity, ", same identity after a restart"),

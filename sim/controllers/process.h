@@ -59,9 +59,9 @@ struct ctl_process {
     int64_t wall_jump;    /* ns */
     int64_t partition_until;
     ctl_partition partition;
-    int64_t mid_step_pause;  /* ns: the next request pauses the process; 0: no */
-    bool pauses_before_send; /* ... before the request is sent, else after */
-    bool stop_in_reconcile;  /* the next reconcile stops the factory */
+    int64_t mid_step_pause;     /* ns: the next request pauses the process; 0: no */
+    bool pauses_before_send;    /* ... before the request is sent, else after */
+    bool stop_in_reconcile;     /* the next reconcile stops the factory */
     unsigned release_conflicts; /* how many more releases of this start are rejected */
     /* the program */
     sim_memory memory;

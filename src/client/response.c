@@ -43,6 +43,7 @@ void ki_response_unref(const ki_response *borrowed) {
     ki_free(&allocator, response->items);
     ki_object_unref(response->object);
     ki_free(&allocator, response->resource_version);
+    ki_free(&allocator, response->deleted_uid);
     ki_free(&allocator, response->continue_token);
     ki_error_response_free(response->error_response);
     ki_buffer_free(&response->body);
@@ -76,6 +77,13 @@ static ki_str body_of(const ki_response *response) {
     return (ki_str){ response->body.data, response->body.size };
 }
 
+/* The Status of a deletion names the object that was removed (k8s.io/apiserver, finalizeDelete). */
+static ki_status take_deleted_uid(ki_response *response, ki_str uid) {
+    if (uid.size)
+        response->deleted_uid = ki_strndup(&response->allocator, uid.data, uid.size);
+    return uid.size && !response->deleted_uid ? KI_ERR_NO_MEMORY : KI_OK;
+}
+
 ki_status ki_response_make_object(ki_response *response) {
     yyjson_doc *doc = NULL;
     ki_str body = body_of(response);
@@ -85,8 +93,10 @@ ki_status ki_response_make_object(ki_response *response) {
     if (status)
         return status == KI_ERR_NO_MEMORY ? status : KI_OK;
     yyjson_val *root = yyjson_doc_get_root(doc);
-    bool is_object = !ki_str_equals(ki_json_string(root, "kind"), "Status") &&
-                     ki_json_string(yyjson_obj_get(root, "metadata"), "name").size > 0;
+    bool is_status = ki_str_equals(ki_json_string(root, "kind"), "Status");
+    bool is_object = !is_status && ki_json_string(yyjson_obj_get(root, "metadata"), "name").size > 0;
+    if (is_status)
+        status = take_deleted_uid(response, ki_json_string(yyjson_obj_get(root, "details"), "uid"));
     yyjson_doc_free(doc);
     if (is_object)
         status = ki_object_from_json(response->format, body, NULL, NULL, &response->object, NULL);
@@ -117,7 +127,15 @@ size_t ki_response_item_count(const ki_response *response) {
     return response->item_count;
 }
 
+const char *ki_response_uid(const ki_response *response) {
+    if (response->object)
+        return ki_object_uid(response->object);
+    return response->deleted_uid ? response->deleted_uid : "";
+}
+
 const char *ki_response_resource_version(const ki_response *response) {
+    if (response->object)
+        return ki_object_resource_version(response->object);
     return response->resource_version ? response->resource_version : "";
 }
 

@@ -19,7 +19,8 @@ struct ki_response {
     ki_object **items;
     size_t item_count, item_capacity;
     size_t item_bytes;                       /* bytes of all items' texts */
-    char *resource_version, *continue_token; /* NULL: "" */
+    char *resource_version, *continue_token; /* of a list; NULL: "" */
+    char *deleted_uid;                       /* of a Status: details.uid; NULL: "" */
     int64_t remaining;
     ki_error_response *error_response; /* NULL: none */
 };
@@ -30,7 +31,7 @@ ki_response *ki_response_new(ki_object_format *format, size_t body_limit);
 ki_status ki_response_add_item(ki_response *response, ki_object *obj);
 /* Copies a list's metadata. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_response_take_meta(ki_response *response, const ki_list_meta *meta);
-/* Sets `object` if the body is JSON with a name and its kind is not Status. Errors: KI_ERR_NO_MEMORY only. */
+/* Sets `object` if the body is JSON with a name, `deleted_uid` if the body is a Status. Errors: KI_ERR_NO_MEMORY only. */
 ki_status ki_response_make_object(ki_response *response);
 /* Reads the body as an error response. Errors: KI_ERR_NO_MEMORY only. */
 ki_status ki_response_make_error(ki_response *response, int64_t retry_after_ms);

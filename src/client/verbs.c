@@ -305,11 +305,11 @@ ki_status ki_client_apply(ki_client *client, const ki_resource *resource, ki_uns
 /* --- deletion ----------------------------------------------------------------------------------------------------- */
 
 ki_status ki_client_delete(ki_client *client, const ki_resource *resource, const char *namespace_name, const char *name,
-                           const ki_request_options *options, ki_error *err) {
+                           const ki_request_options *options, ki_response **ret_response, ki_error *err) {
     return ki_client_do(client,
                         &KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE, .resource = resource,
                                            .namespace_name = namespace_name, .name = name, .options = options),
-                        NULL, err);
+                        ret_response, err);
 }
 
 ki_status ki_client_delete_collection(ki_client *client, const ki_resource *resource, const char *namespace_name,

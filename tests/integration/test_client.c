@@ -108,11 +108,11 @@ TEST(an_object_lives_through_all_verbs) {
     ki_response_unref(response);
 
     assert_int_equal(ki_client_delete(client, KI_CONFIGMAPS, "default", "verbs",
-                                      &KI_REQUEST_OPTIONS(.precondition_uid = "another"), &failure),
+                                      &KI_REQUEST_OPTIONS(.precondition_uid = "another"), NULL, &failure),
                      KI_ERR_HTTP);
     assert_true(ki_error_is_conflict(&failure));
     CHECK(ki_client_delete(client, KI_CONFIGMAPS, "default", "verbs",
-                           &KI_REQUEST_OPTIONS(.precondition_uid = ki_object_uid(obj)), err));
+                           &KI_REQUEST_OPTIONS(.precondition_uid = ki_object_uid(obj)), NULL, err));
     assert_int_equal(ki_client_get(client, KI_CONFIGMAPS, "default", "verbs", NULL, &next, &failure), KI_ERR_HTTP);
     assert_true(ki_error_is_not_found(&failure));
     ki_object_unref(obj);
@@ -259,10 +259,64 @@ TEST(a_factorys_client_asks_before_and_after_the_start) {
     ki_object *obj = NULL;
     CHECK(ki_client_get(client, KI_CONFIGMAPS, "default", "of-factory", NULL, &obj, err));
     ki_object_unref(obj);
-    CHECK(ki_client_delete(client, KI_CONFIGMAPS, "default", "of-factory", NULL, err));
+    CHECK(ki_client_delete(client, KI_CONFIGMAPS, "default", "of-factory", NULL, NULL, err));
     ki_client_free(client); /* borrowed: nothing happens */
     CHECK(ki_factory_shutdown(factory, err));
     assert_int_equal(ki_client_get(client, KI_CONFIGMAPS, "default", "x", NULL, &obj, NULL), KI_ERR_STATE);
+    ki_factory_free(factory);
+}
+
+/* Creates a ConfigMap, and waits until the cache has it. */
+static void create_and_wait(ki_client *client, ki_informer *informer, const char *json) {
+    ki_object *obj = NULL;
+    CHECK(ki_client_create(client, KI_CONFIGMAPS, ki_unstructured_new(json), NULL, &obj, err));
+    CHECK(ki_informer_wait_for_version(informer, ki_object_key(obj), ki_object_resource_version(obj), 60000, err));
+    ki_object_unref(obj);
+}
+
+TEST(a_program_waits_until_its_cache_has_seen_its_own_deletion) {
+    ki_factory *factory = NULL;
+    ki_informer *informer = NULL;
+    CHECK(ki_factory_new(config, NULL, &factory, err));
+    CHECK(ki_factory_informer(factory, KI_CONFIGMAPS, NULL, &informer, err));
+    CHECK(ki_factory_start(factory, err));
+    ki_client *client = ki_factory_client(factory);
+    for (int i = 0; i < 20; i++) {
+        ki_response *response = NULL;
+        create_and_wait(client, informer, "{\"metadata\":{\"name\":\"gone\",\"namespace\":\"default\"}}");
+        CHECK(ki_client_delete(client, KI_CONFIGMAPS, "default", "gone", NULL, &response, err));
+        assert_string_not_equal(ki_response_uid(response), "");
+        assert_string_equal(ki_response_resource_version(response), "");
+        CHECK(ki_informer_wait_for_deletion(informer, "default/gone", ki_response_uid(response), 60000, err));
+        assert_null(ki_informer_get(informer, "default/gone"));
+        ki_response_unref(response);
+    }
+    ki_factory_free(factory);
+}
+
+TEST(a_deletion_that_waits_for_finalizers_has_a_version_to_wait_for) {
+    ki_factory *factory = NULL;
+    ki_informer *informer = NULL;
+    ki_response *response = NULL;
+    CHECK(ki_factory_new(config, NULL, &factory, err));
+    CHECK(ki_factory_informer(factory, KI_CONFIGMAPS, NULL, &informer, err));
+    CHECK(ki_factory_start(factory, err));
+    ki_client *client = ki_factory_client(factory);
+    create_and_wait(client, informer,
+                    "{\"metadata\":{\"name\":\"marked\",\"namespace\":\"default\",\"finalizers\":[\"x/y\"]}}");
+    CHECK(ki_client_delete(client, KI_CONFIGMAPS, "default", "marked", NULL, &response, err));
+    CHECK(ki_informer_wait_for_version(informer, "default/marked", ki_response_resource_version(response), 60000, err));
+    ki_object *obj = ki_informer_get(informer, "default/marked");
+    assert_string_equal(ki_object_uid(obj), ki_response_uid(response));
+    char since[64];
+    assert_non_null(ki_object_string(obj, "metadata.deletionTimestamp", NULL, since, sizeof since));
+    ki_unstructured *patch = ki_unstructured_for(KI_CONFIGMAPS, "default", "marked");
+    ki_unstructured_set_null(patch, "metadata.finalizers");
+    CHECK(ki_client_patch(client, KI_CONFIGMAPS, KI_PATCH_MERGE, patch, NULL, NULL, err));
+    CHECK(ki_informer_wait_for_deletion(informer, "default/marked", ki_object_uid(obj), 60000, err));
+    assert_null(ki_informer_get(informer, "default/marked"));
+    ki_object_unref(obj);
+    ki_response_unref(response);
     ki_factory_free(factory);
 }
 

@@ -201,11 +201,11 @@ EXAMPLE_WEBSITE_TEST(a_website_is_served_changed_repaired_and_deleted) {
     wait_for(deployments, (wanted){ .replicas = 3, .after = ki_object_resource_version(deployment) });
     ki_object_unref(deployment);
     ki_object *service = hello(services);
-    CHECK(ki_client_delete(client, KI_SERVICES, "default", "hello", NULL, err));
+    CHECK(ki_client_delete(client, KI_SERVICES, "default", "hello", NULL, NULL, err));
     wait_for(services, (wanted){ .selector = "hello", .other_uid = ki_object_uid(service) });
     ki_object_unref(service);
 
-    CHECK(ki_client_delete(client, &website_resource, "default", "hello", NULL, err));
+    CHECK(ki_client_delete(client, &website_resource, "default", "hello", NULL, NULL, err));
     wait_for(websites, (wanted){ .is_gone = true });
     assert_false(has_route());
     end_well(&programs[0]);

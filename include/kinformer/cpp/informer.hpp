@@ -100,6 +100,11 @@ public:
         call(ki_informer_wait_for_version, informer_, detail::c_string(key).get(),
              detail::c_string(resource_version).get(), timeout.count());
     }
+    /* Waits until the cache has no object under `key`, or one with another uid than the deleted object's. */
+    void wait_for_deletion(std::string_view key, std::string_view uid, milliseconds timeout = forever) const {
+        call(ki_informer_wait_for_deletion, informer_, detail::c_string(key).get(), detail::c_string(uid).get(),
+             timeout.count());
+    }
     /* Waits until condition(const event *) returns true; NULL: the cache has synced. Throws what the condition does. */
     template <class Condition> void wait_until(Condition condition, milliseconds timeout = forever) const {
         struct waiting {

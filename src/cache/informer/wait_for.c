@@ -1,5 +1,5 @@
-/* wait_for.c: reading one's own writes: waits until an informer's cache has reached a resource version or an object.
- * Blocks, or calls a handler.
+/* wait_for.c: reading one's own writes: waits until an informer's cache has reached a resource version or an object, or
+ * has seen a deletion. Blocks, or calls a handler.
  *
  * All waits are in the wait table, under the wait lock. The loop checks the table after each change of the store if
  * there are waits; otherwise the check costs one atomic load. A wait enters the table before it reads the store, so it
@@ -34,6 +34,28 @@ static void check_namespaces(ki_informer *informer) {
     }
 }
 
+typedef struct cache_state {
+    const ki_informer *informer;
+    const ki_snapshot *now;
+} cache_state;
+
+/* Returns true if the key has no object, or one with another uid. An object that a cache without the whole list lacks
+ * may be there. */
+static bool has_seen_deletion(const ki_version_wait *wait, void *user) {
+    const cache_state *self = user;
+    char version[KI_RESOURCE_VERSION_MAX + 1], name[KI_NAMESPACE_MAX + 1];
+    const ki_object *obj = ki_snapshot_get(self->now, wait->key);
+    if (obj)
+        return wait->uid[0] && strcmp(ki_object_uid(obj), wait->uid) != 0;
+    return !self->informer->selection->is_set || ki_feeds_stored_version(self->informer, wait->key, name, version);
+}
+
+/* Caller holds wait_lock. */
+static void check_deletions(ki_informer *informer, const ki_snapshot *now) {
+    if (ki_informer_has_synced(informer))
+        ki_wait_table_check_deletions(&informer->waits, has_seen_deletion, &(cache_state){ informer, now });
+}
+
 /* Publishes the number of waits, and posts the callbacks of decided waits. Caller holds wait_lock. */
 static void publish_waits(ki_informer *informer) {
     atomic_store(&informer->wait_count, informer->waits.count);
@@ -51,6 +73,7 @@ void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas) {
     check_namespaces(informer);
     if (deltas)
         check_deltas(&informer->waits, deltas);
+    check_deletions(informer, now);
     ki_wait_table_check_held(&informer->waits);
     publish_waits(informer);
     ki_mutex_unlock(&informer->wait_lock);
@@ -88,6 +111,7 @@ static void check_now(ki_informer *informer, const char *key) {
         ki_wait_table_seen(&informer->waits, key, ki_object_resource_version(obj), false);
     if (key)
         check_namespace_of(informer, key);
+    check_deletions(informer, now);
     ki_snapshot_free(now);
 }
 
@@ -117,6 +141,9 @@ static ki_status set_wait_error(const ki_informer *informer, const ki_version_wa
                                 ki_error *err) {
     if (status == KI_ERR_CANCELLED)
         return ki_informer_set_stopped(informer, KI_ERR_CANCELLED, err);
+    if (status == KI_ERR_TIMEOUT && wait->uid)
+        return ki_error_set(err, KI_ERR_TIMEOUT, "%s%s%s not deleted in time", wait->key,
+                            wait->uid[0] ? " with uid " : "", wait->uid);
     if (status == KI_ERR_TIMEOUT && wait->version[0])
         return ki_error_set(err, KI_ERR_TIMEOUT, "%s not at version %s in time",
                             wait->key ? wait->key : informer->selection->name, wait->version);
@@ -142,9 +169,9 @@ static ki_status wait_until(ki_informer *informer, ki_version_wait *wait, int64_
     return status;
 }
 
-ki_status ki_informer_wait_for_version(ki_informer *informer, const char *key, const char *resource_version,
-                                       int64_t timeout_ms, ki_error *err) {
-    ki_status status = check_wait(informer, key, resource_version, err);
+/* `wait` has its key, version and uid. */
+static ki_status wait_for(ki_informer *informer, ki_version_wait *wait, int64_t timeout_ms, ki_error *err) {
+    ki_status status = check_wait(informer, wait->key, wait->version, err);
     if (status)
         return status;
     if (ki_callback_is_inside(informer->owner) || ki_engine_on_loop(informer->engine))
@@ -154,14 +181,25 @@ ki_status ki_informer_wait_for_version(ki_informer *informer, const char *key, c
     status = ki_cond_init(&changed, err);
     if (status)
         return status;
-    ki_version_wait wait = {
-        .key = key, .version = resource_version ? resource_version : "", .deadline = INT64_MAX, .changed = &changed
-    };
+    wait->deadline = INT64_MAX;
+    wait->changed = &changed;
     ki_mutex_lock(&informer->wait_lock);
-    status = wait_until(informer, &wait, ki_deadline_of_timeout(timeout_ms));
+    status = wait_until(informer, wait, ki_deadline_of_timeout(timeout_ms));
     ki_mutex_unlock(&informer->wait_lock);
     ki_cond_destroy(&changed);
-    return set_wait_error(informer, &wait, status, err);
+    return set_wait_error(informer, wait, status, err);
+}
+
+ki_status ki_informer_wait_for_version(ki_informer *informer, const char *key, const char *resource_version,
+                                       int64_t timeout_ms, ki_error *err) {
+    ki_version_wait wait = { .key = key, .version = resource_version ? resource_version : "" };
+    return wait_for(informer, &wait, timeout_ms, err);
+}
+
+ki_status ki_informer_wait_for_deletion(ki_informer *informer, const char *key, const char *uid, int64_t timeout_ms,
+                                        ki_error *err) {
+    ki_version_wait wait = { .key = key, .version = "", .uid = uid ? uid : "" };
+    return wait_for(informer, &wait, timeout_ms, err);
 }
 
 /* --- calling back ------------------------------------------------------------------------------------------------- */
@@ -248,16 +286,20 @@ void ki_informer_end_waits(ki_informer *informer) {
     ki_timer_close(&informer->wait_timer);
 }
 
-/* Allocates a wait and its texts in one block. */
-static ki_version_wait *new_wait(const ki_allocator *allocator, const char *key, const char *version) {
-    size_t key_size = key ? strlen(key) + 1 : 0, version_size = strlen(version) + 1;
-    ki_version_wait *wait = ki_alloc(allocator, sizeof *wait + key_size + version_size);
+/* Copies a wait and its texts into one block. */
+static ki_version_wait *copy_wait(const ki_allocator *allocator, const ki_version_wait *from) {
+    size_t key_size = from->key ? strlen(from->key) + 1 : 0, uid_size = from->uid ? strlen(from->uid) + 1 : 0;
+    size_t version_size = strlen(from->version) + 1;
+    ki_version_wait *wait = ki_alloc(allocator, sizeof *wait + key_size + uid_size + version_size);
     if (!wait)
         return NULL;
     char *texts = (char *)(wait + 1);
-    *wait = (ki_version_wait){ .version = memcpy(texts, version, version_size) };
-    if (key)
-        wait->key = memcpy(texts + version_size, key, key_size);
+    *wait = *from;
+    wait->version = memcpy(texts, from->version, version_size);
+    if (from->key)
+        wait->key = memcpy(texts + version_size, from->key, key_size);
+    if (from->uid)
+        wait->uid = memcpy(texts + version_size + key_size, from->uid, uid_size);
     return wait;
 }
 
@@ -266,21 +308,18 @@ static int64_t deadline_of(const ki_informer *informer, int64_t timeout_ms) {
     return ki_time_after_ms(ki_engine_clock(informer->engine), timeout_ms);
 }
 
-ki_status ki_informer_wait_for_version_async(ki_informer *informer, const char *key, const char *resource_version,
-                                             int64_t timeout_ms, ki_version_handler handler, void *user,
-                                             ki_error *err) {
-    ki_status status = check_wait(informer, key, resource_version, err);
+/* `given` has its key, version, uid, handler and user. */
+static ki_status call_after(ki_informer *informer, const ki_version_wait *given, int64_t timeout_ms, ki_error *err) {
+    ki_status status = check_wait(informer, given->key, given->version, err);
     if (status)
         return status;
-    if (!handler)
-        return ki_error_set(err, KI_ERR_INVALID, "waiting for a resource version without a handler");
+    if (!given->handler)
+        return ki_error_set(err, KI_ERR_INVALID, "waiting without a handler");
     const ki_allocator *allocator = ki_engine_allocator(informer->engine);
-    ki_version_wait *wait = new_wait(allocator, key, resource_version ? resource_version : "");
+    ki_version_wait *wait = copy_wait(allocator, given);
     if (!wait)
-        return ki_error_no_memory(err, "waiting for a resource version");
+        return ki_error_no_memory(err, "waiting for a change");
     wait->deadline = deadline_of(informer, timeout_ms);
-    wait->handler = handler;
-    wait->user = user;
     ki_mutex_lock(&informer->wait_lock);
     if (informer->has_ended)
         status = ki_informer_set_stopped(informer, KI_ERR_CANCELLED, err);
@@ -294,6 +333,25 @@ ki_status ki_informer_wait_for_version_async(ki_informer *informer, const char *
     if (status)
         ki_free(allocator, wait);
     return status;
+}
+
+ki_status ki_informer_wait_for_version_async(ki_informer *informer, const char *key, const char *resource_version,
+                                             int64_t timeout_ms, ki_version_handler handler, void *user,
+                                             ki_error *err) {
+    return call_after(
+        informer,
+        &(ki_version_wait){
+            .key = key, .version = resource_version ? resource_version : "", .handler = handler, .user = user },
+        timeout_ms, err);
+}
+
+ki_status ki_informer_wait_for_deletion_async(ki_informer *informer, const char *key, const char *uid,
+                                              int64_t timeout_ms, ki_version_handler handler, void *user,
+                                              ki_error *err) {
+    return call_after(
+        informer,
+        &(ki_version_wait){ .key = key, .version = "", .uid = uid ? uid : "", .handler = handler, .user = user },
+        timeout_ms, err);
 }
 
 ki_status ki_informer_cancel_version_waits(ki_informer *informer, ki_version_handler handler, void *user,

@@ -53,12 +53,14 @@ void ki_wait_table_add(ki_wait_table *table, ki_version_wait *wait) {
     insert(&table->waiting, wait);
     table->count++;
     table->keyed += wait->key != NULL;
+    table->deletions += wait->uid != NULL;
 }
 
 static void stop_waiting(ki_wait_table *table, ki_version_wait *wait) {
     take_out(&table->waiting, wait);
     table->count--;
     table->keyed -= wait->key != NULL;
+    table->deletions -= wait->uid != NULL;
 }
 
 void ki_wait_table_remove(ki_wait_table *table, ki_version_wait *wait) {
@@ -119,7 +121,7 @@ static bool is_met_by_cache(const ki_wait_table *table, ki_version_wait *wait, c
 static void decide_seen(ki_wait_table *table, const sight *seen) {
     for (ki_version_wait *wait = table->waiting.first, *next; wait; wait = next) {
         next = wait->after;
-        if (seen->key ? is_met_by_object(wait, seen) : is_met_by_cache(table, wait, seen))
+        if (!wait->uid && (seen->key ? is_met_by_object(wait, seen) : is_met_by_cache(table, wait, seen)))
             decide(table, wait, KI_OK);
     }
 }
@@ -136,6 +138,15 @@ void ki_wait_table_seen(ki_wait_table *table, const char *key, const char *versi
 void ki_wait_table_seen_in(ki_wait_table *table, const char *namespace_name, const char *version) {
     const sight seen = { .version = version, .number = number_of(version), .namespace_name = namespace_name };
     decide_seen(table, &seen);
+}
+
+void ki_wait_table_check_deletions(ki_wait_table *table, bool (*has_seen)(const ki_version_wait *wait, void *user),
+                                   void *user) {
+    for (ki_version_wait *wait = table->deletions ? table->waiting.first : NULL, *next; wait; wait = next) {
+        next = wait->after;
+        if (wait->uid && has_seen(wait, user))
+            decide(table, wait, KI_OK);
+    }
 }
 
 void ki_wait_table_check_held(ki_wait_table *table) {

@@ -1,4 +1,5 @@
-/* wait_table.h: the waits for a resource version, of the whole cache or of one key's object, each with a deadline.
+/* wait_table.h: the waits for a resource version, of the whole cache or of one key's object, or for the deletion of a
+ * key's object, each with a deadline.
  * Under the caller's lock. Calls no handler.
  *
  * The table is a list in order of arrival, and each change walks it: with a thousand waits a change takes some
@@ -16,6 +17,7 @@ struct ki_version_wait {
     /* Set by the caller before the wait is added. */
     const char *key;            /* NULL: any object */
     const char *version;        /* "": any version of the key */
+    const char *uid;            /* of a deletion; "": of whatever the key has; NULL: the wait is for a version */
     int64_t deadline;           /* INT64_MAX: none */
     ki_version_handler handler; /* NULL: `changed` is signalled */
     void *user;
@@ -40,6 +42,7 @@ typedef struct ki_wait_table {
     ki_wait_list decided; /* decided waits with a handler, not handed out yet */
     size_t count;         /* undecided waits */
     size_t keyed;         /* undecided waits with a key */
+    size_t deletions;     /* undecided waits for a deletion */
     uint64_t seed, next_sequence;
     /* Returns true if a cache at the wait's version can lack the wait's state. NULL: never. */
     bool (*may_lack)(const ki_version_wait *wait, void *user);
@@ -58,6 +61,9 @@ void ki_wait_table_remove(ki_wait_table *table, ki_version_wait *wait);
 void ki_wait_table_seen(ki_wait_table *table, const char *key, const char *version, bool is_deleted);
 /* Decides the waits with a key in a namespace: the cache has all of the namespace at `version`. */
 void ki_wait_table_seen_in(ki_wait_table *table, const char *namespace_name, const char *version);
+/* Decides the waits for a deletion of which `has_seen` returns true. */
+void ki_wait_table_check_deletions(ki_wait_table *table, bool (*has_seen)(const ki_version_wait *wait, void *user),
+                                   void *user);
 /* Decides the held waits whose state the cache can no longer lack. */
 void ki_wait_table_check_held(ki_wait_table *table);
 /* Decides the waits whose deadline has passed: KI_ERR_TIMEOUT. */

@@ -41,7 +41,8 @@ static void on_version(ki_informer *informer, ki_status status, void *user) {
 /* On a thread of its own. */
 typedef struct waiter {
     ki_informer *informer;
-    const char *key, *version;
+    const char *key, *version, *uid;
+    bool is_deletion;
     int64_t timeout_ms;
     ki_thread thread;
     ki_status status;
@@ -50,7 +51,8 @@ typedef struct waiter {
 
 static void wait_for(void *user) {
     waiter *w = user;
-    w->status = ki_informer_wait_for_version(w->informer, w->key, w->version, w->timeout_ms, &w->err);
+    w->status = w->is_deletion ? ki_informer_wait_for_deletion(w->informer, w->key, w->uid, w->timeout_ms, &w->err)
+                               : ki_informer_wait_for_version(w->informer, w->key, w->version, w->timeout_ms, &w->err);
 }
 
 /* Returns once it waits; `*ret` may not be moved. */
@@ -173,6 +175,88 @@ TEST(the_version_of_a_list_that_is_not_processed_has_not_been_seen) {
     while (ki_engine_timeout(s.engine.engine) == 0)
         assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
     assert_true(has_x);
+    close_stage(&s);
+}
+
+/* --- deletions ---------------------------------------------------------------------------------------------------- */
+
+/* The cache has a of uid one, at version 10. */
+TEST(a_wait_for_a_deletion_ends_once_the_key_has_another_uid_or_no_object) {
+    static const struct {
+        const char *name, *key, *uid, *before, *lines; /* `before`: the wait is not over, `lines`: it is */
+    } cases[] = {
+        { "deleted", "default/a", "one", "~a=11#one; bookmark 12", "-a=13#one" },
+        { "deleted and created again at once", "default/a", "one", "~a=11#one", "-a=12#one; +a=13#two" },
+        { "created again, and the deletion was missed", "default/a", "one", "~a=11#one", "~a=13#two" },
+        { "another was deleted", "default/a", "one", "+b=11#two; -b=12#two", "-a=13#one" },
+        { "missing in the next list", "default/a", "one", "bookmark 11", "fail 410; wait 5000; {20: c=19}; open" },
+        { "another uid in the next list", "default/a", "one", "bookmark 11",
+          "fail 410; wait 5000; {20: a=19#two}; open" },
+        { "of any uid", "default/a", NULL, "~a=11#one; ~a=12#two", "-a=14#two" },
+        { "never there", "default/x", "one", "", "" },
+        { "another is there", "default/a", "two", "", "" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        stage s;
+        asker one = { &s, "one" };
+        assert_int_equal(open_waits(&s, NULL), KI_OK);
+        start_stage(&s);
+        play_each(&s, "{10: a=5#one}; open");
+        assert_int_equal(
+            ki_informer_wait_for_deletion_async(s.informer, cases[i].key, cases[i].uid, -1, on_version, &one, NULL),
+            KI_OK);
+        play_each(&s, cases[i].before);
+        if (cases[i].before[0] && strcmp(called, "") != 0)
+            fail_msg("%s: ended too early: %s", cases[i].name, called);
+        play_each(&s, cases[i].lines);
+        settle(&s);
+        if (strcmp(called, "one=ok ") != 0)
+            fail_msg("%s: \"%s\"", cases[i].name, called);
+        assert_int_equal(atomic_load(&s.informer->wait_count), 0);
+        close_stage(&s);
+    }
+}
+
+/* An absent object may be in the part of the list that is not processed yet. */
+TEST(a_wait_for_a_deletion_does_not_end_before_the_first_list) {
+    stage s;
+    assert_int_equal(open_waits(&s, NULL), KI_OK);
+    asker gone = { &s, "gone" }, there = { &s, "there" };
+    assert_int_equal(ki_informer_wait_for_deletion_async(s.informer, "default/x", "one", -1, on_version, &gone, NULL),
+                     KI_OK);
+    assert_int_equal(ki_informer_wait_for_deletion_async(s.informer, "default/a", "one", -1, on_version, &there, NULL),
+                     KI_OK);
+    start_stage(&s);
+    settle(&s);
+    assert_string_equal(called, "");
+    play_each(&s, "{10: a=5#one}; open");
+    assert_string_equal(called, "gone=ok ");
+    play_each(&s, "-a=11#one");
+    assert_string_equal(called, "gone=ok there=ok ");
+    close_stage(&s);
+}
+
+TEST(a_wait_for_a_deletion_takes_no_longer_than_it_may) {
+    stage s;
+    asker late = { &s, "late" }, cancelled = { &s, "cancelled" };
+    waiter w = { .key = "default/a", .uid = "one", .is_deletion = true, .err = KI_ERROR_INIT };
+    assert_int_equal(open_waits(&s, NULL), KI_OK);
+    start_stage(&s);
+    play_each(&s, "{10: a=5#one}; open");
+    assert_int_equal(ki_informer_wait_for_deletion_async(s.informer, "default/a", "one", 500, on_version, &late, NULL),
+                     KI_OK);
+    assert_int_equal(
+        ki_informer_wait_for_deletion_async(s.informer, "default/a", "one", -1, on_version, &cancelled, NULL), KI_OK);
+    assert_int_equal(ki_informer_cancel_version_waits(s.informer, on_version, &cancelled, NULL), KI_OK);
+    play(&s, "wait 500");
+    assert_string_equal(called, "cancelled=cancelled late=timeout ");
+    w.informer = s.informer;
+    assert_int_equal(ki_thread_start(&w.thread, "waiter", wait_for, &w, NULL), KI_OK);
+    ki_thread_join(&w.thread);
+    assert_int_equal(w.status, KI_ERR_TIMEOUT);
+    assert_string_equal(w.err.message, "default/a with uid one not deleted in time");
+    assert_int_equal(ki_informer_wait_for_deletion(s.informer, "default/a", "one", 0, NULL), KI_ERR_DEADLOCK);
+    assert_int_equal(ki_informer_wait_for_deletion(s.informer, NULL, "one", 0, NULL), KI_ERR_INVALID);
     close_stage(&s);
 }
 
@@ -341,8 +425,12 @@ TEST(lack_of_memory_rejects_a_callback_and_nothing_else) {
             ki_status status = ki_informer_wait_for_version_async(s.informer, "a", "1", 10, on_version, &one, &err);
             assert_true(status == KI_OK || err.code == KI_ERR_NO_MEMORY);
             settle(&s);
+            if (ki_informer_wait_for_deletion_async(s.informer, "a", "uid", 10, on_version, &one, &err) == KI_OK)
+                assert_int_equal(ki_informer_cancel_version_waits(s.informer, on_version, &one, NULL), KI_OK);
+            else
+                assert_int_equal(err.code, KI_ERR_NO_MEMORY);
             close_stage(&s);
-            assert_string_equal(called, status ? "" : "one=cancelled ");
+            assert_true(strstr(called, "=ok") == NULL);
         }
     }
 }

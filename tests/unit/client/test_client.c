@@ -623,13 +623,17 @@ TEST(waiting_on_a_hosts_engine_that_nobody_drives_is_rejected) {
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
+static const char deleted[] =
+    "{\"kind\":\"Status\",\"status\":\"Success\",\"details\":{\"name\":\"a\",\"uid\":\"4d7\"}}";
+
 TEST(whatever_allocation_fails_a_request_ends_once_and_nothing_leaks) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         client_stage self = { .script = { { .status = 429, .retry_after_ms = 1000, .body = invalid },
                                           { .status = 200, .retry_after_ms = -1 },
-                                          { .status = 422, .retry_after_ms = -1, .body = invalid } },
-                              .script_size = 3 };
+                                          { .status = 422, .retry_after_ms = -1, .body = invalid },
+                                          { .status = 200, .retry_after_ms = -1, .body = deleted } },
+                              .script_size = 4 };
         self.script[1].body =
             "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"12\"},\"items\":["
             "{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\"}}]}";
@@ -641,6 +645,13 @@ TEST(whatever_allocation_fails_a_request_ends_once_and_nothing_leaks) {
             const ki_client_request get = KI_CLIENT_REQUEST(GET_POD);
             self.requests = 2;
             sent = ki_client_send(self.client, &get, client_stage_response, &self, NULL, NULL) == KI_OK;
+            self.ends = 0;
+            test_engine_advance(&self.engine, 2000);
+            assert_int_equal(self.ends, sent);
+            const ki_client_request delete =
+                KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE, .resource = KI_PODS, .namespace_name = "ns", .name = "a");
+            self.requests = 3;
+            sent = ki_client_send(self.client, &delete, client_stage_response, &self, NULL, NULL) == KI_OK;
             self.ends = 0;
             test_engine_advance(&self.engine, 2000);
             assert_int_equal(self.ends, sent);

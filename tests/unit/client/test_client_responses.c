@@ -57,6 +57,38 @@ TEST(any_status_from_200_to_299_is_good_and_the_response_has_it) {
     client_stage_close(&self);
 }
 
+/* What kube-apiserver sends: a Status with the uid of what it removed; the object, where it has finalizers or is deleted
+ * gracefully; a Status without details of the object from servers that do not say it. */
+TEST(the_response_to_a_deletion_says_what_was_deleted) {
+    static const struct {
+        const char *body, *uid, *version;
+    } cases[] = {
+        { "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\",\"details\":{\"name\":"
+          "\"a\","
+          "\"kind\":\"pods\",\"uid\":\"4d7\"}}",
+          "4d7", "" },
+        { "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"uid\":\"4d7\","
+          "\"resourceVersion\":\"12\",\"deletionTimestamp\":\"2026-01-02T03:04:05Z\",\"finalizers\":[\"x/y\"]}}",
+          "4d7", "12" },
+        { "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\",\"details\":{\"name\":"
+          "\"a\","
+          "\"kind\":\"pods\"}}",
+          "", "" },
+        { "{\"kind\":\"Status\",\"status\":\"Success\",\"details\":{\"uid\":7}}", "", "" },
+        { "deleted", "", "" },
+        { NULL, "", "" },
+    };
+    client_stage self;
+    client_stage_open(&self, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ask_once(&self, 200, cases[i].body, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE, POD));
+        assert_int_equal(self.err.code, KI_OK);
+        assert_string_equal(ki_response_uid(self.response), cases[i].uid);
+        assert_string_equal(ki_response_resource_version(self.response), cases[i].version);
+    }
+    client_stage_close(&self);
+}
+
 TEST(any_other_status_is_an_error_of_its_kind_whatever_its_body) {
     static const struct {
         int status;

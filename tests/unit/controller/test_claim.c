@@ -119,7 +119,7 @@ CLAIM_TEST(an_owner_that_is_being_deleted_claims_nothing_new) {
     put_secret("c", "other", reference(ki_object_uid(owner), true));
     ki_error err = KI_ERROR_INIT;
     ki_object_list list;
-    assert_int_equal(ki_client_delete(client, KI_CONFIGMAPS, "default", "owner", NULL, NULL), KI_OK);
+    assert_int_equal(ki_client_delete(client, KI_CONFIGMAPS, "default", "owner", NULL, NULL, NULL), KI_OK);
     assert_int_equal(claim(owner, &list, &err), KI_ERR_STATE); /* the cached owner is older: it is read again */
     assert_non_null(strstr(err.message, "cannot adopt default/a: ConfigMap default/owner has just been deleted"));
     expect_controlled("a", false);

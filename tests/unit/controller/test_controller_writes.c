@@ -84,7 +84,7 @@ CONTROLLER_WRITES_TEST(the_last_finalizer_lets_the_object_go) {
     ki_error err = KI_ERROR_INIT;
     ki_object *gone = NULL;
     stage_put(&stage, KI_CONFIGMAPS, "default/a", "\"finalizers\":[\"example.com/x\"]");
-    assert_int_equal(ki_client_delete(client, KI_CONFIGMAPS, "default", "a", NULL, NULL), KI_OK);
+    assert_int_equal(ki_client_delete(client, KI_CONFIGMAPS, "default", "a", NULL, NULL, NULL), KI_OK);
     ki_object *obj = read(KI_CONFIGMAPS, "default", "a");
     assert_true(ki_object_is_being_deleted(obj));
     assert_int_equal(ki_client_remove_finalizer(client, KI_CONFIGMAPS, obj, "example.com/x", NULL, NULL), KI_OK);

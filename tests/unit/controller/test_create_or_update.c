@@ -114,7 +114,7 @@ CREATE_OR_UPDATE_TEST(an_object_that_was_deleted_is_created_again) {
     ki_object *before = ki_informer_get(stage.configmaps, "default/a"), *after = NULL;
     plan self = { .text = "y" };
     ki_error err = KI_ERROR_INIT;
-    assert_int_equal(ki_client_delete(client, KI_CONFIGMAPS, "default", "a", NULL, NULL), KI_OK);
+    assert_int_equal(ki_client_delete(client, KI_CONFIGMAPS, "default", "a", NULL, NULL, NULL), KI_OK);
     if (run(&self, NULL, &after, &err)) /* the cache may still have the object: NotFound */
         fail_msg("%s", ki_error_message(&err));
     assert_string_not_equal(ki_object_uid(after), ki_object_uid(before));

@@ -381,8 +381,8 @@ TEST(a_stop_gives_the_lease_up_where_that_is_asked_for) {
           "get:200 put:409 get:200 put:409 get:200 put:409 get:200 put:409 get:200 put:409 get:200 put:409 get:200 "
           "put:409 get:200 put:409 get:200 put:409",
           "leader=me started stopped", "\"holderIdentity\":\"me\"", 125 + 250 + 500 + 1000 + 4 * 2000 },
-        { "the server says no to reading", "", 1000, "5", "get:500 get:200 put:200", "leader=me started stopped leader=",
-          "\"holderIdentity\":\"\"", 125 },
+        { "the server says no to reading", "", 1000, "5", "get:500 get:200 put:200",
+          "leader=me started stopped leader=", "\"holderIdentity\":\"\"", 125 },
         { "the server says no to writing", "", 1000, ".5", "get:200 put:500 get:200 put:200",
           "leader=me started stopped leader=", "\"holderIdentity\":\"\"", 125 },
         { "the permission to read is gone", "", 1000, "3", "get:403", "leader=me started stopped",
@@ -391,14 +391,14 @@ TEST(a_stop_gives_the_lease_up_where_that_is_asked_for) {
           "\"holderIdentity\":\"me\"", 0 },
         { "the server asks for more time than is left", "", 1000, "r", "get:429", "leader=me started stopped",
           "\"holderIdentity\":\"me\"", 0 },
-        { "no Lease comes", "", 1000, "g", "get:200 get:200 put:200", "leader=me started stopped leader=",
-          "\"holderIdentity\":\"\"", 125 },
+        { "no Lease comes", "", 1000, "g", "get:200 get:200 put:200",
+          "leader=me started stopped leader=", "\"holderIdentity\":\"\"", 125 },
         { "what was written is not read", "", 1000, ".g", "get:200 put:200", "leader=me started stopped",
           "\"holderIdentity\":\"\"", 0 },
         { "what was written gets no response", "", 1000, ".?", "get:200 put:200 get:200",
           "leader=me started stopped leader=", "\"holderIdentity\":\"\"", 125 },
-        { "nothing comes once", "", 1000, ".n", "get:200 put:0 get:200 put:200", "leader=me started stopped leader=",
-          "\"holderIdentity\":\"\"", KI_RENEW_DEADLINE_MS / 2 + 125 },
+        { "nothing comes once", "", 1000, ".n", "get:200 put:0 get:200 put:200",
+          "leader=me started stopped leader=", "\"holderIdentity\":\"\"", KI_RENEW_DEADLINE_MS / 2 + 125 },
         { "nothing comes", "", 1000, ".n.n.n", "get:200 put:0 get:200 put:0", "leader=me started stopped",
           "\"holderIdentity\":\"me\"", KI_RENEW_DEADLINE_MS },
     };
@@ -441,12 +441,12 @@ TEST(a_lease_that_changes_under_a_release_is_read_again) {
         const char *name, *spec; /* of the new Lease; NULL: it is deleted */
         const char *requests, *notes, *holder;
     } cases[] = {
-        { "another process takes it", HELD_BY("you"), "get:200 put:409 get:200",
-          "leader=me started stopped leader=you", "\"holderIdentity\":\"you\"" },
+        { "another process takes it", HELD_BY("you"), "get:200 put:409 get:200", "leader=me started stopped leader=you",
+          "\"holderIdentity\":\"you\"" },
         { "somebody clears it", "\"holderIdentity\":\"\",\"leaseDurationSeconds\":1", "get:200 put:409 get:200",
           "leader=me started stopped leader=", "\"holderIdentity\":\"\"" },
-        { "a late renewal", HELD_BY("me"), "get:200 put:409 get:200 put:200", "leader=me started stopped leader=",
-          "\"holderIdentity\":\"\"" },
+        { "a late renewal", HELD_BY("me"), "get:200 put:409 get:200 put:200",
+          "leader=me started stopped leader=", "\"holderIdentity\":\"\"" },
         { "it is deleted", NULL, "get:200 put:409 get:404", "leader=me started stopped", NULL },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

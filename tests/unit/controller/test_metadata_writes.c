@@ -247,7 +247,7 @@ METADATA_TEST(finalizers_adoption_and_deletion_need_no_more) {
     expect_on_server(KI_CONFIGMAPS, "a", "metadata.finalizers[0]", "example.com/f");
     expect_on_server(KI_CONFIGMAPS, "a", "data.text", "kept");
     const ki_request_options same = KI_REQUEST_OPTIONS(.precondition_uid = ki_object_uid(obj));
-    assert_int_equal(ki_client_delete(client, KI_CONFIGMAPS, "default", "a", &same, &err), KI_OK);
+    assert_int_equal(ki_client_delete(client, KI_CONFIGMAPS, "default", "a", &same, NULL, &err), KI_OK);
     ki_object_unref(owner);
     ki_object_unref(obj);
 }

@@ -232,6 +232,7 @@ static const struct {
     { "patch", "{}" },
     { "status_json", "{}" },
     { "text", "{.metadata.name}" },
+    { "uid", "u" },
     { "path", "/dev/null" },
     { "key", "default/a" },
     { "name", "a" },

@@ -557,6 +557,8 @@ TEST(waits_end_with_a_condition_an_exception_or_a_timeout) {
     const std::string version(pods.find("shop/a-1").resource_version());
     pods.wait_for_version("shop/a-1", version, 1min);
     assert_int_equal(code_of([&] { pods.wait_for_version("shop/a-1", "99999999", 0ms); }), KI_ERR_TIMEOUT);
+    pods.wait_for_deletion("shop/a-1", "another", 1min);
+    assert_int_equal(code_of([&] { pods.wait_for_deletion("shop/a-1", "", 0ms); }), KI_ERR_TIMEOUT);
     assert_true(pods.get_or_fetch("shop/a-1", 60s).name() == "a-1");
     assert_false(static_cast<bool>(pods.get_or_fetch("shop/none", 60s)));
     pods.wait_for_sync();

@@ -63,6 +63,8 @@ static const struct {
     { "ki_informer_wait_for_version", "resource_version", KI_ERR_TIMEOUT },
     { "ki_informer_wait_for_version_async", "key", KI_OK },
     { "ki_informer_wait_for_version_async", "resource_version", KI_OK },
+    { "ki_informer_wait_for_deletion", "uid", KI_ERR_TIMEOUT }, /* any uid */
+    { "ki_informer_wait_for_deletion_async", "uid", KI_OK },
     { "ki_object_format_new", "allocator", KI_OK },
     { "ki_reflector_new", "options", KI_ERR_INVALID },
     { "ki_process_loop_new", "options", KI_ERR_INVALID },
