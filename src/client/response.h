@@ -31,7 +31,8 @@ ki_response *ki_response_new(ki_object_format *format, size_t body_limit);
 ki_status ki_response_add_item(ki_response *response, ki_object *obj);
 /* Copies a list's metadata. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_response_take_meta(ki_response *response, const ki_list_meta *meta);
-/* Sets `object` if the body is JSON with a name, `deleted_uid` if the body is a Status. Errors: KI_ERR_NO_MEMORY only. */
+/* Sets `object` if the body is JSON with a name, `deleted_uid` if the body is a Status.
+ * Errors: KI_ERR_NO_MEMORY only. */
 ki_status ki_response_make_object(ki_response *response);
 /* Reads the body as an error response. Errors: KI_ERR_NO_MEMORY only. */
 ki_status ki_response_make_error(ki_response *response, int64_t retry_after_ms);

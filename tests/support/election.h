@@ -27,8 +27,8 @@ typedef struct candidate {
     ki_factory *factory;
     ki_elector *elector;
     kt_memory_call *open; /* the last request without a response; NULL: none, or it was abandoned */
-    /* The fate of the next requests, a letter each. '.' or the end: normal response. '3': 403. '4': 409. '5': 500. '!': cut
-     * before the server handles the request. '?': cut after. 'n': no response. 'N': handled, no response. 'g':
+    /* The fate of the next requests, a letter each. '.' or the end: normal response. '3': 403. '4': 409. '5': 500.
+     * '!': cut before the server handles the request. '?': cut after. 'n': no response. 'N': handled, no response. 'g':
      * handled, the response is no Lease. 'r': 429 with a Retry-After of 30 s. 'h': handled, and a webhook in the server
      * makes itself the holder. 'p': like '.', and the process is suspended for 20 s while it reads the response. */
     const char *fate;

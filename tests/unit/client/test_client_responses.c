@@ -57,8 +57,8 @@ TEST(any_status_from_200_to_299_is_good_and_the_response_has_it) {
     client_stage_close(&self);
 }
 
-/* What kube-apiserver sends: a Status with the uid of what it removed; the object, where it has finalizers or is deleted
- * gracefully; a Status without details of the object from servers that do not say it. */
+/* What kube-apiserver sends: a Status with the uid of what it removed, or the object, where it has finalizers or is
+ * deleted gracefully. Other servers' Status can lack the uid. */
 TEST(the_response_to_a_deletion_says_what_was_deleted) {
     static const struct {
         const char *body, *uid, *version;
