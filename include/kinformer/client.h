@@ -300,7 +300,8 @@ KI_API const ki_object *ki_response_object(const ki_response *response);
 KI_API const ki_object *ki_response_item(const ki_response *response, size_t index);
 /* Returns the number of objects of a list. */
 KI_API size_t ki_response_item_count(const ki_response *response);
-/* Returns the uid of the response's object, or of the object that a deletion removed (details.uid of a Status); else "". */
+/* Returns the uid of the response's object, or of the object that a deletion removed (details.uid of a Status); else
+ * "". */
 KI_API const char *ki_response_uid(const ki_response *response);
 /* Returns the resource version of a list or of the response's object; else "". */
 KI_API const char *ki_response_resource_version(const ki_response *response);

@@ -434,7 +434,8 @@ KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_version(ki_informer *informe
                                                             const char *resource_version, int64_t timeout_ms,
                                                             ki_error *err);
 
-/* Receives the end of ki_informer_wait_for_version_async or ki_informer_wait_for_deletion_async. Threads: called on the loop; must not block. */
+/* Receives the end of ki_informer_wait_for_version_async or ki_informer_wait_for_deletion_async. Threads: called on the
+ * loop; must not block. */
 typedef void (*ki_version_handler)(ki_informer *informer, ki_status status, void *user) KI_NOEXCEPT;
 /* Calls `handler` once when the cache contains a write; does not wait. `key`, `resource_version` and `timeout_ms` are
  * those of ki_informer_wait_for_version; the timeout counts on the engine's clock. The status is KI_OK, KI_ERR_TIMEOUT,

@@ -105,10 +105,10 @@ KI_API KI_MUST_CHECK ki_status ki_elector_new(ki_factory *factory, const ki_elec
  * Threads: any, but not in a callback of the elector. Blocks: until the loop has ended its work for the elector. */
 KI_API void ki_elector_free(ki_elector *elector);
 
-/* Stops competing. The loop calls on_stopped_leading; with `release_on_stop` it then releases the Lease,
- * unless another process holds it. A conflict, or another failure that may pass, is tried again for
- * `renew_deadline_ms`; then the log has a warning, and the Lease expires. Unlike a stop of the factory, this function does not wait for
- * reconciles: if one runs, the Lease is not released, and expires. Repeatable. Threads: any. Blocks: no. */
+/* Stops competing. The loop calls on_stopped_leading; with `release_on_stop` it then releases the Lease, unless another
+ * process holds it. A conflict, or another failure that may pass, is tried again for `renew_deadline_ms`; then the log
+ * has a warning, and the Lease expires. Unlike a stop of the factory, this function does not wait for reconciles: if
+ * one runs, the Lease is not released, and expires. Repeatable. Threads: any. Blocks: no. */
 KI_API void ki_elector_stop(ki_elector *elector);
 
 /* Returns true while this process leads. Reads the clock at each call (see the guarantee at the top). Threads: any.
