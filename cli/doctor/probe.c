@@ -205,7 +205,7 @@ static void read_result(CURL *easy, CURLcode code, const char *detail, const ki_
     if (code == CURLE_COULDNT_CONNECT && all->failure)
         ki_curl_no_socket(all->failure, identity->server, &probe->error);
     else if (code)
-        ki_curl_error(easy, code, detail, identity->config, identity->proxy.size > 0, &probe->error);
+        ki_curl_error(easy, code, detail, identity->config, identity->proxy.data, &probe->error);
     probe->failed = code ? first_failed(probe, code) : KI_PROBE_DONE;
     if (code == CURLE_OPERATION_TIMEDOUT && probe->failed == KI_PROBE_TCP && all->is_connected && probe->is_https)
         probe->failed = KI_PROBE_TLS;

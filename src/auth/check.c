@@ -104,30 +104,63 @@ static ki_status check_server(ki_config *config, ki_error *err) {
     return KI_OK;
 }
 
-/* Checks the proxy's URL and removes its path. No message shows the URL: a password can be anywhere in it. */
-static ki_status check_proxy(ki_config *config, ki_error *err) {
+static int hex_digit(char c) {
+    const char *digits = "0123456789abcdef";
+    const char *at = c ? strchr(digits, c | 0x20) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+/* Returns what is wrong with the user and password of a URL; NULL: nothing. */
+static const char *user_fault(ki_str user) {
+    for (size_t i = 0; i < user.size; i++) {
+        if (user.data[i] != '%')
+            continue;
+        int high = i + 2 < user.size ? hex_digit(user.data[i + 1]) : -1,
+            low = high < 0 ? -1 : hex_digit(user.data[i + 2]);
+        if (low < 0)
+            return "has a % that begins no escape such as %25";
+        if (high < 2 || (high == 7 && low == 15))
+            return "has an escaped control character";
+        i += 2;
+    }
+    return NULL;
+}
+
+ki_status ki_config_check_proxy(ki_secret *url, const char *field, size_t *ret_host, ki_error *err) {
     static const char *const schemes[] = { "http://", "https://", "socks5://", NULL };
+    size_t scheme = take_scheme(url, schemes);
+    if (!scheme)
+        return ki_error_set(err, KI_ERR_CONFIG, "%s: must begin with http://, https:// or socks5://", field);
+    if (url->size > URL_LIMIT)
+        return ki_error_set(err, KI_ERR_CONFIG, "%s: longer than %d bytes", field, URL_LIMIT);
+    if (has_control(url) || strchr(url->data, ' '))
+        return ki_error_set(err, KI_ERR_CONFIG, "%s: has a space or a control character", field);
+    size_t end = scheme + strcspn(url->data + scheme, "/?#");
+    memset(url->data + end, 0, url->size - end);
+    url->size = end;
+    const char *at = strrchr(url->data + scheme, '@');
+    size_t host = at ? (size_t)(at + 1 - url->data) : scheme;
+    if (!is_authority((ki_str){ url->data + host, end - host }))
+        return ki_error_set(err, KI_ERR_CONFIG, "%s: has no valid host and port", field);
+    const char *fault = at ? user_fault((ki_str){ url->data + scheme, host - 1 - scheme }) : NULL;
+    if (fault)
+        return ki_error_set(err, KI_ERR_CONFIG, "%s: the user or password %s", field, fault);
+    *ret_host = host;
+    return KI_OK;
+}
+
+static ki_status check_proxy(ki_config *config, ki_error *err) {
     ki_secret *proxy = &config->proxy_url;
+    size_t host = 0;
     if (!proxy->data)
         return KI_OK;
-    size_t scheme = take_scheme(proxy, schemes);
-    if (!scheme)
-        return ki_error_set(err, KI_ERR_CONFIG, "proxy-url: must begin with http://, https:// or socks5://");
-    if (proxy->size > URL_LIMIT)
-        return ki_error_set(err, KI_ERR_CONFIG, "proxy-url: longer than %d bytes", URL_LIMIT);
-    if (has_control(proxy) || strchr(proxy->data, ' '))
-        return ki_error_set(err, KI_ERR_CONFIG, "proxy-url: has a space or a control character");
-    size_t end = scheme + strcspn(proxy->data + scheme, "/?#");
-    memset(proxy->data + end, 0, proxy->size - end);
-    proxy->size = end;
-    const char *at = strrchr(proxy->data + scheme, '@');
-    const char *host = at ? at + 1 : proxy->data + scheme;
-    if (!is_authority(ki_str_of(host)))
-        return ki_error_set(err, KI_ERR_CONFIG, "proxy-url: has no valid host and port");
+    ki_status status = ki_config_check_proxy(proxy, "proxy-url", &host, err);
+    if (status)
+        return status;
     char shown[URL_LIMIT + 1];
-    size_t host_size = strlen(host);
+    size_t scheme = (size_t)(strstr(proxy->data, "://") + 3 - proxy->data), host_size = proxy->size - host;
     memcpy(shown, proxy->data, scheme);
-    memcpy(shown + scheme, host, host_size);
+    memcpy(shown + scheme, proxy->data + host, host_size);
     return ki_secret_set(&config->allocator, &config->proxy_display, (ki_str){ shown, scheme + host_size }, err);
 }
 

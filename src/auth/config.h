@@ -121,6 +121,10 @@ void ki_config_clear_credentials(ki_config *config);
 void ki_config_warn(ki_config *config, const char *format, ...) KI_PRINTF(2, 3);
 /* Checks the complete config. Normalises the server's and the proxy's URL. */
 ki_status ki_config_check(ki_config *config, ki_error *err);
+/* Checks a proxy's URL by Go's rules, changes its scheme to lower case, and removes its path. `field` names it in
+ * messages, which have no part of the URL: a password can be anywhere in it. `*ret_host` is the offset of the host.
+ * Rejects what libcurl reads otherwise or ignores together with the proxy. Errors: KI_ERR_CONFIG. */
+ki_status ki_config_check_proxy(ki_secret *url, const char *field, size_t *ret_host, ki_error *err);
 /* Overrides the config with the program's options. */
 ki_status ki_config_apply_options(ki_config *config, const ki_config_options *options, ki_error *err);
 /* Makes `path` absolute, relative to `folder` (NULL or "": the working directory). */
@@ -141,6 +145,11 @@ ki_status ki_secret_read_token(const ki_allocator *allocator, const char *path, 
  * folders, and files without a certificate. Errors: as ki_secret_read_file; KI_ERR_CONFIG (no certificate). */
 ki_status ki_secret_read_directory(const ki_allocator *allocator, const char *path, const char *what,
                                    ki_secret *ret_secret, ki_error *err);
+/* Reads the certificates of a file and of all files of folders that ':' separates; NULL: none. As in Go and OpenSSL,
+ * what is missing or cannot be read is skipped. `*ret_secret` has no data if there is no certificate. Errors:
+ * KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
+ki_status ki_secret_read_authorities(const ki_allocator *allocator, const char *file, const char *folders,
+                                     ki_secret *ret_secret, ki_error *err);
 /* Errors: KI_ERR_PARSE (not base64), KI_ERR_NO_MEMORY. */
 ki_status ki_secret_decode_base64(const ki_allocator *allocator, ki_str text, ki_secret *ret_secret, ki_error *err);
 

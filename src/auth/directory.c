@@ -1,4 +1,4 @@
-/* directory.c: reads the certificates of all files of a folder. Any thread. */
+/* directory.c: reads the certificates of all files of folders. Any thread. */
 #include "src/auth/pem.h"
 
 #include "src/base/buffer.h"
@@ -122,5 +122,53 @@ ki_status ki_secret_read_directory(const ki_allocator *allocator, const char *pa
         status = ki_secret_set(allocator, ret_secret, (ki_str){ all.data, all.size }, err);
     ki_buffer_free(&all);
     clear_names(&files);
+    return status;
+}
+
+/* Returns KI_OK in place of the failure of a file or folder that cannot be read. */
+static ki_status skip_unreadable(ki_status status, ki_error *failure, ki_error *err) {
+    if (status == KI_ERR_NOT_FOUND || status == KI_ERR_CONFIG)
+        status = KI_OK;
+    if (status && err)
+        *err = *failure;
+    return status;
+}
+
+static ki_status append_folder(const ki_allocator *allocator, ki_str folder, ki_buffer *all, ki_error *err) {
+    names files = { .allocator = allocator };
+    ki_secret path = { NULL, 0 };
+    ki_status status = ki_secret_set(allocator, &path, folder, err);
+    if (!status)
+        status = list_names(&files, path.data, "SSL_CERT_DIR", err);
+    if (!status)
+        status = append_files(&files, path.data, "SSL_CERT_DIR", all, err);
+    clear_names(&files);
+    ki_secret_clear(allocator, &path);
+    return status;
+}
+
+ki_status ki_secret_read_authorities(const ki_allocator *allocator, const char *file, const char *folders,
+                                     ki_secret *ret_secret, ki_error *err) {
+    ki_buffer all;
+    ki_error failure = KI_ERROR_INIT;
+    ki_status status = KI_OK;
+    ki_buffer_init(&all, allocator, KI_CONFIG_FILE_LIMIT);
+    if (file)
+        status = skip_unreadable(append_file(allocator, file, "SSL_CERT_FILE", &all, &failure), &failure, err);
+    ki_str rest = ki_str_of(folders ? folders : "");
+    while (!status && rest.data) {
+        ki_str folder = ki_str_split(rest, ':', &rest);
+        if (folder.size)
+            status = skip_unreadable(append_folder(allocator, folder, &all, &failure), &failure, err);
+    }
+    if (!status && all.failed == KI_ERR_LIMIT)
+        status =
+            ki_error_set(err, KI_ERR_LIMIT, "SSL_CERT_FILE, SSL_CERT_DIR: the certificates are larger than %zu bytes",
+                         KI_CONFIG_FILE_LIMIT);
+    else if (!status && all.failed)
+        status = ki_error_no_memory(err, "reading authorities");
+    if (!status && all.size)
+        status = ki_secret_set(allocator, ret_secret, (ki_str){ all.data, all.size }, err);
+    ki_buffer_free(&all);
     return status;
 }

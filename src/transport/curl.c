@@ -402,7 +402,7 @@ static bool end_one_finished(ki_curl_pool *pool) {
             ki_curl_no_socket(exchange->no_socket, server, &err);
         else if (code)
             ki_curl_error(exchange->easy, code, exchange->detail, transport->identity.config,
-                          transport->identity.proxy.size > 0, &err);
+                          transport->identity.proxy.data, &err);
         else if (!exchange->head_delivered) /* libcurl accepts an incomplete head */
             ki_error_set(&err, KI_ERR_UNEXPECTED_EOF, "%s closed the connection inside the response's head", server);
         if (err.code == KI_ERR_TLS && err.category == KI_CATEGORY_CREDENTIALS)

@@ -50,13 +50,31 @@ static const char *file_of(const ki_secret *path, char *text, size_t size) {
     return text;
 }
 
+/* Returns true for a certificate that does not have the host's name. */
+static bool is_of_name(const char *detail) {
+    return strstr(detail, "subject name") || strstr(detail, "does not match");
+}
+
+/* Reports the certificate of an https proxy. As in Go, the config's authorities are the proxy's too. */
+static void proxy_verify_error(CURL *easy, const char *detail, const char *server, ki_error *err) {
+    long result = 0;
+    curl_easy_getinfo(easy, CURLINFO_PROXY_SSL_VERIFYRESULT, &result);
+    bool by_time = result == VERIFY_EXPIRED || result == VERIFY_NOT_YET_VALID;
+    ki_error_set(err, KI_ERR_TLS, "connect to %s: the certificate of the proxy is not trusted: %.250s; %s", server,
+                 detail,
+                 by_time              ? "renew it, or check this machine's clock"
+                 : is_of_name(detail) ? "use a name in the certificate in proxy-url"
+                                      : "add its authority to certificate-authority");
+    err->category = by_time ? KI_CATEGORY_SERVER : KI_CATEGORY_REQUEST;
+}
+
 static void verify_error(CURL *easy, const char *detail, const ki_config *config, ki_error *err) {
     const char *server = config->server.data;
     char file[FILE_SHOWN];
     long result = 0;
     curl_easy_getinfo(easy, CURLINFO_SSL_VERIFYRESULT, &result);
     bool by_time = result == VERIFY_EXPIRED || result == VERIFY_NOT_YET_VALID;
-    bool by_name = strstr(detail, "subject name") || strstr(detail, "does not match");
+    bool by_name = is_of_name(detail);
     const char *remedy = by_time           ? "renew it, or check this machine's clock"
                          : by_name         ? "use a name in the certificate, or set tls-server-name"
                          : config->ca.data ? "check certificate-authority"
@@ -144,14 +162,16 @@ static void certificate_error(const char *detail, const ki_config *config, ki_er
     err->category = KI_CATEGORY_CREDENTIALS;
 }
 
-void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const ki_config *config, bool by_proxy,
+void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const ki_config *config, const char *proxy,
                    ki_error *err) {
     const char *server = config->server.data;
     char file[FILE_SHOWN];
     if (!detail[0])
         detail = curl_easy_strerror(code);
-    long proxy_status = 0;
+    bool by_proxy = proxy[0] != '\0';
+    long proxy_status = 0; /* 0: no response of the proxy to CONNECT */
     curl_easy_getinfo(easy, CURLINFO_HTTP_CONNECTCODE, &proxy_status);
+    bool in_proxy_handshake = proxy_status == 0 && strncmp(proxy, "https:", 6) == 0;
     if (proxy_status >= 300) {
         ki_error_set(err, KI_ERR_CONNECT, "connect to %s: the proxy returned HTTP %ld", server, proxy_status);
         return;
@@ -189,7 +209,10 @@ void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const ki_confi
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_ISSUER_ERROR:
     case CURLE_SSL_INVALIDCERTSTATUS:
-        verify_error(easy, detail, config, err);
+        if (in_proxy_handshake)
+            proxy_verify_error(easy, detail, server, err);
+        else
+            verify_error(easy, detail, config, err);
         break;
     case CURLE_SSL_CACERT_BADFILE:
         if (strstr(detail, " file:")) /* our authority is never a file: this is the system's */
@@ -209,7 +232,10 @@ void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const ki_confi
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_SSL_CIPHER:
     case CURLE_SSL_CLIENTCERT:
-        handshake_error(detail, config, err);
+        if (in_proxy_handshake)
+            proxy_error(detail, server, err);
+        else
+            handshake_error(detail, config, err);
         break;
     case CURLE_SEND_ERROR:
     case CURLE_RECV_ERROR:

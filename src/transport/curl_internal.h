@@ -39,6 +39,9 @@ typedef struct ki_curl_identity {
     ki_secret host;                /* "Host: …" with the server's own name, if tls-server-name is set; else NULL */
     struct curl_slist *connect_to; /* the server's own address, if tls-server-name is set */
     ki_secret proxy;               /* "": none */
+    ki_secret authorities;         /* of SSL_CERT_FILE and SSL_CERT_DIR; NULL: none */
+    bool replaces_file;            /* `authorities` takes the place of libcurl's file of authorities */
+    bool replaces_folder;          /* …, of its folder */
 } ki_curl_identity;
 
 ki_status ki_curl_identity_init(ki_curl_identity *identity, const ki_allocator *allocator, const ki_config *config,
@@ -59,9 +62,9 @@ void ki_curl_free_headers(struct curl_slist *headers);
 
 /* --- curl_error.c ------------------------------------------------------------------------------------------------- */
 
-/* Sets the error of a failed transfer. `detail` is libcurl's error text, `config` names server and files. `by_proxy`:
- * the connection goes to a proxy. */
-void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const ki_config *config, bool by_proxy,
+/* Sets the error of a failed transfer. `detail` is libcurl's error text, `config` names server and files. `proxy` is
+ * the proxy's URL; "": none. */
+void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const ki_config *config, const char *proxy,
                    ki_error *err);
 /* Sets the error for a socket that the system did not create; `number` is the errno. libcurl's result does not have
  * it. */

@@ -8,6 +8,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -55,6 +56,66 @@ static ki_status rename_host(ki_curl_identity *identity, ki_error *err) {
     return status;
 }
 
+/* Reads the proxy's URL as libcurl will. Sets `*ret_same` to false if libcurl connects to another host, such as
+ * 127.0.0.1 for 0x7f.1. */
+static CURLUcode read_proxy(CURLU *parser, const char *url, bool *ret_same) {
+    static const CURLUPart parts[] = { CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_HOST, CURLUPART_PORT };
+    CURLUcode failed = curl_url_set(parser, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && !failed; i++) {
+        char *text = NULL;
+        failed = curl_url_get(parser, parts[i], &text, CURLU_URLDECODE);
+        if (failed == CURLUE_NO_USER || failed == CURLUE_NO_PASSWORD)
+            failed = CURLUE_OK;
+        if (!failed && parts[i] == CURLUPART_HOST && text[0] != '[')
+            *ret_same = strstr(url, text) != NULL;
+        if (text)
+            ki_wipe(text, strlen(text));
+        curl_free(text);
+    }
+    return failed;
+}
+
+/* Checks that libcurl uses the proxy as it is configured. libcurl ignores a proxy whose user or password it cannot
+ * decode, and connects to the server directly. */
+static ki_status check_proxy(const char *url, ki_error *err) {
+    bool is_same = true;
+    if (!url[0])
+        return KI_OK;
+    CURLU *parser = curl_url();
+    CURLUcode failed = parser ? read_proxy(parser, url, &is_same) : CURLUE_OUT_OF_MEMORY;
+    curl_url_cleanup(parser);
+    if (failed == CURLUE_OUT_OF_MEMORY)
+        return ki_error_no_memory(err, "making a transport");
+    if (failed || !is_same)
+        return ki_error_set(err, KI_ERR_CONFIG, "the proxy's URL cannot be used with this libcurl: %s",
+                            failed ? curl_url_strerror(failed) : "libcurl reads another host");
+    return KI_OK;
+}
+
+static const char *environment(const char *name) {
+    const char *value = getenv(name);
+    return value && value[0] ? value : NULL;
+}
+
+/* Reads the system's authorities from the places that the environment names, as Go's crypto/x509 (root_unix.go):
+ * SSL_CERT_FILE replaces the system's file, SSL_CERT_DIR its folders, and the other one stays. */
+static ki_status read_authorities(ki_curl_identity *identity, ki_error *err) {
+    const ki_config *config = identity->config;
+    const char *file = environment("SSL_CERT_FILE"), *folders = environment("SSL_CERT_DIR");
+    if (config->ca.data || config->insecure_skip_tls_verify || (!file && !folders))
+        return KI_OK;
+    CURL *easy = file ? NULL : curl_easy_init();
+    char *system_file = NULL; /* libcurl's own; a blob of authorities replaces it */
+    if (easy)
+        curl_easy_getinfo(easy, CURLINFO_CAINFO, &system_file);
+    identity->replaces_file = true;
+    identity->replaces_folder = folders != NULL;
+    ki_status status = ki_secret_read_authorities(identity->allocator, file ? file : system_file, folders,
+                                                  &identity->authorities, err);
+    curl_easy_cleanup(easy);
+    return status;
+}
+
 ki_status ki_curl_identity_init(ki_curl_identity *identity, const ki_allocator *allocator, const ki_config *config,
                                 ki_error *err) {
     *identity =
@@ -63,6 +124,10 @@ ki_status ki_curl_identity_init(ki_curl_identity *identity, const ki_allocator *
     ki_status status = rename_host(identity, err);
     if (!status)
         status = ki_proxy_choose(allocator, config, &environment, &identity->proxy, err);
+    if (!status)
+        status = check_proxy(identity->proxy.data, err);
+    if (!status)
+        status = read_authorities(identity, err);
     return status; /* the caller clears the identity, also on failure */
 }
 
@@ -70,6 +135,7 @@ void ki_curl_identity_clear(ki_curl_identity *identity) {
     ki_secret_clear(identity->allocator, &identity->base);
     ki_secret_clear(identity->allocator, &identity->host);
     ki_secret_clear(identity->allocator, &identity->proxy);
+    ki_secret_clear(identity->allocator, &identity->authorities);
     curl_slist_free_all(identity->connect_to);
     ki_config_free((ki_config *)(uintptr_t)identity->config);
 }
@@ -154,16 +220,30 @@ static void set_connection(settings *self, const ki_curl_identity *identity) {
     }
 }
 
-static void set_certificates(settings *self, const ki_curl_identity *identity, const ki_credential_set *set) {
-    if (set->ca.data) {
-        struct curl_blob ca = blob_of(&set->ca);
+/* Sets the authorities of the server and of an https proxy. */
+static void set_authorities(settings *self, const ki_curl_identity *identity, const ki_secret *pem, bool keeps_folder) {
+    bool has_proxy = strncmp(identity->proxy.data, "https:", 6) == 0;
+    struct curl_blob ca = blob_of(pem);
+    if (!keeps_folder)
+        SET(self, CURLOPT_CAPATH, NULL);
+    if (!keeps_folder && has_proxy)
+        SET(self, CURLOPT_PROXY_CAPATH, NULL);
+    if (pem->data) {
         SET(self, CURLOPT_CAINFO_BLOB, &ca);
-        SET(self, CURLOPT_CAPATH, NULL); /* trust this authority only, not the system's */
-        if (strncmp(identity->proxy.data, "https:", 6) == 0) {
+        if (has_proxy)
             SET(self, CURLOPT_PROXY_CAINFO_BLOB, &ca);
-            SET(self, CURLOPT_PROXY_CAPATH, NULL);
-        }
+        return;
     }
+    SET(self, CURLOPT_CAINFO, NULL);
+    if (has_proxy)
+        SET(self, CURLOPT_PROXY_CAINFO, NULL);
+}
+
+static void set_certificates(settings *self, const ki_curl_identity *identity, const ki_credential_set *set) {
+    if (set->ca.data) /* trust this authority only, not the system's */
+        set_authorities(self, identity, &set->ca, false);
+    else if (identity->replaces_file)
+        set_authorities(self, identity, &identity->authorities, !identity->replaces_folder);
     if (set->client_certificate.data) {
         struct curl_blob certificate = blob_of(&set->client_certificate), key = blob_of(&set->client_key);
         SET(self, CURLOPT_SSLCERT_BLOB, &certificate);

@@ -5,13 +5,16 @@
 #include "src/base/memory.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 
 enum {
     ADDRESS_LIMIT = 64, /* bytes of an address as text */
     HTTP_PORT = 80,
-    HTTPS_PORT = 443
+    HTTPS_PORT = 443,
+    SOCKS_PORT = 1080,
+    ESCAPE_SIZE = 3 /* bytes of "%2F" */
 };
 
 static bool begins_with(ki_str text, const char *prefix) {
@@ -170,44 +173,73 @@ ki_proxy_environment ki_proxy_environment_of_process(void) {
                                    .is_cgi = method && method[0] };
 }
 
-static bool has_control(ki_str text) {
-    for (size_t i = 0; i < text.size; i++) {
-        if ((unsigned char)text.data[i] <= 0x20 || text.data[i] == 0x7f)
-            return true;
+/* Appends a user and password. What is neither unreserved (RFC 3986 §2.3), an escape, nor the first colon is escaped:
+ * versions of libcurl differ in how they read it. Returns the new end. */
+static char *put_user(char *out, ki_str user) {
+    bool in_password = false;
+    for (size_t i = 0; i < user.size; i++) {
+        char c = user.data[i];
+        bool is_unreserved = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                             strchr("-._~%", c) || (c == ':' && !in_password);
+        in_password = in_password || c == ':';
+        if (is_unreserved)
+            *out++ = c;
+        else
+            out += snprintf(out, ESCAPE_SIZE + 1, "%%%02X", (unsigned char)c);
     }
-    return false;
+    return out;
 }
 
-/* Converts a proxy URL for libcurl. A socks5 proxy resolves host names itself, because it can know names that this
- * machine does not. */
-static ki_status take_url(const ki_allocator *allocator, const char *what, ki_str url, bool needs_scheme,
-                          ki_secret *ret_url, ki_error *err) {
-    const char *scheme = "";
-    if (begins_with(url, "socks5://")) {
-        scheme = "socks5h://";
-        url = without(url, 9);
-    } else if (!begins_with(url, "http://") && !begins_with(url, "https://") && !begins_with(url, "socks5h://")) {
-        if (needs_scheme || memmem(url.data, url.size, "://", 3))
-            return ki_error_set(err, KI_ERR_CONFIG, "%s: must begin with http://, https:// or socks5://", what);
-        scheme = "http://"; /* "proxy:8080" is allowed in the environment */
-    }
-    if (has_control(url))
-        return ki_error_set(err, KI_ERR_CONFIG, "%s: has a character that is not allowed in a URL", what);
-    size_t first = strlen(scheme), size = first + url.size;
-    char *text = ki_alloc(allocator, size + 1);
+/* Writes the URL for libcurl: with the port, since libcurl's default is another than Go's, and with socks5h. Such a
+ * proxy resolves host names itself, because it can know names that this machine does not. `host`: the offset of the
+ * host in `url`. */
+static ki_status put_url(const ki_allocator *allocator, ki_str url, size_t host, ki_secret *ret_url, ki_error *err) {
+    bool is_socks = begins_with(url, "socks5://"), is_https = begins_with(url, "https://");
+    const char *scheme = is_socks ? "socks5h://" : is_https ? "https://" : "http://";
+    size_t user = strlen(scheme) - (is_socks ? 1 : 0);
+    int port = is_socks ? SOCKS_PORT : is_https ? HTTPS_PORT : HTTP_PORT;
+    ki_str name = split_port(without(url, host), &port);
+    size_t limit = ESCAPE_SIZE * url.size + sizeof "socks5h://:65535";
+    char *text = ki_alloc(allocator, limit);
     if (!text)
         return ki_error_no_memory(err, "making a transport");
-    memcpy(text, scheme, first);
-    memcpy(text + first, url.data, url.size);
-    text[size] = '\0';
-    *ret_url = (ki_secret){ text, size };
+    char *end = text + snprintf(text, limit, "%s", scheme);
+    if (host > user) {
+        end = put_user(end, (ki_str){ url.data + user, host - 1 - user });
+        *end++ = '@';
+    }
+    end += snprintf(end, limit - (size_t)(end - text), "%.*s:%d", (int)name.size, name.data, port);
+    *ret_url = (ki_secret){ text, (size_t)(end - text) };
     return KI_OK;
+}
+
+/* Converts a proxy URL for libcurl. `is_loose`: the environment allows "proxy:8080" and socks5h. */
+static ki_status take_url(const ki_allocator *allocator, const char *field, ki_str url, bool is_loose,
+                          ki_secret *ret_url, ki_error *err) {
+    bool has_scheme = !is_loose || memmem(url.data, url.size, "://", 3);
+    bool is_socks5h = is_loose && begins_with(url, "socks5h://");
+    size_t size = url.size + sizeof "http://", host = 0;
+    ki_secret copy = { ki_alloc(allocator, size), 0 };
+    if (!copy.data)
+        return ki_error_no_memory(err, "making a transport");
+    if (is_socks5h)
+        url = without(url, strlen("socks5h://"));
+    copy.size = (size_t)snprintf(copy.data, size, "%s%.*s",
+                                 is_socks5h   ? "socks5://"
+                                 : has_scheme ? ""
+                                              : "http://",
+                                 (int)url.size, url.data);
+    ki_status status = ki_config_check_proxy(&copy, field, &host, err);
+    if (!status)
+        status = put_url(allocator, (ki_str){ copy.data, copy.size }, host, ret_url, err);
+    ki_secret_clear(allocator, &copy);
+    return status;
 }
 
 ki_status ki_proxy_choose(const ki_allocator *allocator, const ki_config *config,
                           const ki_proxy_environment *environment, ki_secret *ret_url, ki_error *err) {
     if (config->proxy_url.size)
-        return take_url(allocator, "proxy-url", (ki_str){ config->proxy_url.data, config->proxy_url.size }, true,
+        return take_url(allocator, "proxy-url", (ki_str){ config->proxy_url.data, config->proxy_url.size }, false,
                         ret_url, err);
     ki_server_parts server = ki_server_parts_of((ki_str){ config->server.data, config->server.size });
     const char *url = server.is_https ? environment->https_proxy : environment->http_proxy;
@@ -216,5 +248,5 @@ ki_status ki_proxy_choose(const ki_allocator *allocator, const ki_config *config
     if (!server.is_https && environment->is_cgi)
         return ki_error_set(err, KI_ERR_CONFIG,
                             "HTTP_PROXY is not allowed while REQUEST_METHOD is set: unset one of them");
-    return take_url(allocator, server.is_https ? "HTTPS_PROXY" : "HTTP_PROXY", ki_str_of(url), false, ret_url, err);
+    return take_url(allocator, server.is_https ? "HTTPS_PROXY" : "HTTP_PROXY", ki_str_of(url), true, ret_url, err);
 }

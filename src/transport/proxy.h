@@ -28,8 +28,8 @@ typedef struct ki_server_parts {
 } ki_server_parts;
 ki_server_parts ki_server_parts_of(ki_str url);
 
-/* Chooses the proxy's URL for libcurl; "" for none. Errors: KI_ERR_CONFIG (a scheme other than http, https and socks5;
- * the message has no part of the URL), KI_ERR_NO_MEMORY. */
+/* Chooses the proxy's URL for libcurl, with its port; "" for none. Errors: KI_ERR_CONFIG (of ki_config_check_proxy),
+ * KI_ERR_NO_MEMORY. */
 ki_status ki_proxy_choose(const ki_allocator *allocator, const ki_config *config,
                           const ki_proxy_environment *environment, ki_secret *ret_url, ki_error *err);
 

@@ -573,7 +573,7 @@ TEST(a_proxy_gets_its_own_credentials_and_not_the_servers) {
     client self;
     begin(&self, "https", "there.example.com", 6443);
     char url[128];
-    snprintf(url, sizeof url, "http://me:pass%%40word@127.0.0.1:%d", proxy.port);
+    snprintf(url, sizeof url, "http://me:pass%%40word@c:d%%25@127.0.0.1:%d", proxy.port);
     put(&self.config->proxy_url, url);
     put(&self.config->token, "secret-token");
     put(&self.config->impersonate_user, "somebody");
@@ -584,7 +584,7 @@ TEST(a_proxy_gets_its_own_credentials_and_not_the_servers) {
     close_client(&self);
     raw_server_stop(&proxy);
     assert_int_equal(strncmp(proxy.last_request, "CONNECT there.example.com:6443 HTTP/1.1\r\n", 41), 0);
-    assert_non_null(strstr(proxy.last_request, "\r\nProxy-Authorization: Basic bWU6cGFzc0B3b3Jk\r\n"));
+    assert_non_null(strstr(proxy.last_request, "\r\nProxy-Authorization: Basic bWU6cGFzc0B3b3JkQGM6ZCU=\r\n"));
     assert_null(strstr(proxy.last_request, "\r\nAuthorization"));
     assert_null(strstr(proxy.last_request, "secret-token"));
     assert_null(strstr(proxy.last_request, "Impersonate"));
@@ -612,26 +612,86 @@ TEST(a_proxy_that_is_not_there_is_what_the_message_names) {
     }
 }
 
-/* libcurl's words for a URL that it cannot read have all of the URL in them. */
-TEST(a_proxys_password_is_in_no_message) {
-    static const char *const urls[] = { "http://me:secret@[::::::]:80", "http://me:secret@ho{st:80",
-                                        "socks5://me:secret@[zz]:1", "http://me:secret@[::1", "http://me:secret@:80" };
-    for (size_t i = 0; i < 2 * sizeof urls / sizeof *urls; i++) {
-        const char *url = urls[i / 2];
+/* A proxy of another authority, or under another name. */
+TEST(a_proxys_certificate_that_is_not_trusted_is_reported_as_the_proxys) {
+    static const struct {
+        const char *ca, *host, *says;
+    } cases[] = {
+        { TLS_FILE("other-ca.pem"), "127.0.0.1", "add its authority to certificate-authority" },
+        { TLS_FILE("ca.pem"), "127.0.0.2", "use a name in the certificate in proxy-url" },
+    };
+    tls_server proxy = { 0 };
+    serve(&proxy);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         client self;
         begin(&self, "https", "there.invalid", 6443);
-        if (i % 2)
-            put(&self.config->proxy_url, url);
-        else
-            setenv("HTTPS_PROXY", url, 1);
+        put_file(&self.config->ca, cases[i].ca);
+        char url[64];
+        snprintf(url, sizeof url, "https://%s:%d", cases[i].host, proxy.port);
+        put(&self.config->proxy_url, url);
         open_client(&self);
         outcome one;
         get(&self, &one);
         close_client(&self);
-        unsetenv("HTTPS_PROXY");
-        if (!one.end.code || strstr(one.end.message, "secret") || !strstr(one.end.message, "proxy"))
+        if (one.end.code != KI_ERR_TLS || !strstr(one.end.message, "the certificate of the proxy is not trusted") ||
+            !strstr(one.end.message, cases[i].says))
             fail_msg("%s: %s", url, one.end.message);
     }
+    stop(&proxy);
+}
+
+/* As in Go's crypto/x509/root_unix.go: the file replaces the system's file, the folders the system's folders, the
+ * other one stays, and what is missing is skipped. */
+TEST(the_environments_authorities_are_those_of_go) {
+    copy_file(TLS_FILE("ca.pem"), "right/mine.crt");
+    copy_file(TLS_FILE("other-ca.pem"), "wrong/other.crt");
+    folder_write("empty/README", "no certificate");
+    static const struct {
+        const char *file, *folders;
+        bool is_trusted;
+    } cases[] = {
+        { "", "", false },
+        { "right/mine.crt", "", true },
+        { "wrong/other.crt", "", false },
+        { "missing.crt", "", false },
+        { "empty", "", false },
+        { "", "right", true }, /* no names by hash */
+        { "", "missing", false },
+        { "", "wrong:right", true },
+        { "", "missing::wrong:right", true },
+        { "", "wrong", false },
+        { "missing.crt", "right", true },
+        { "empty/README", "right", true },
+        { "right/mine.crt", "wrong", true },
+        { "right/mine.crt", "missing", true },
+        { "wrong/other.crt", "empty", false },
+    };
+    tls_server server = { 0 };
+    serve(&server);
+    char *before = getcwd(NULL, 0);
+    assert_non_null(before);
+    assert_int_equal(chdir(folder_path()), 0);
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        bool has_own = i % 2; /* the config's own authority: the environment does not matter */
+        const char *file = cases[i / 2].file, *folders = cases[i / 2].folders;
+        setenv("SSL_CERT_FILE", file, 1);
+        setenv("SSL_CERT_DIR", folders, 1);
+        client self;
+        begin(&self, "https", "127.0.0.1", server.port);
+        if (!has_own)
+            ki_secret_clear(&ki_allocator_default, &self.config->ca);
+        open_client(&self);
+        outcome one;
+        get(&self, &one);
+        close_client(&self);
+        if (one.end.code != (has_own || cases[i / 2].is_trusted ? KI_OK : KI_ERR_TLS))
+            fail_msg("SSL_CERT_FILE=%s SSL_CERT_DIR=%s: %s", file, folders, one.end.message);
+    }
+    unsetenv("SSL_CERT_FILE");
+    unsetenv("SSL_CERT_DIR");
+    stop(&server);
+    assert_int_equal(chdir(before), 0);
+    free(before);
 }
 
 TEST(the_environments_proxy_is_used_but_not_for_this_machine) {

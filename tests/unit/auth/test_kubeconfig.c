@@ -162,13 +162,17 @@ KUBECONFIG_TEST(a_plugin_is_for_those_who_have_nothing_else) {
 KUBECONFIG_TEST(a_proxy_is_a_url_of_a_scheme_that_is_known) {
     static const struct {
         const char *given, *want; /* NULL: refused */
+        const char *says;
     } cases[] = {
-        { "socks5://example.com", "socks5://example.com" },
-        { "https://example.com", "https://example.com" },
-        { "http://example.com", "http://example.com" },
-        { "socks6://example.com", NULL },
-        { "example.com", NULL },
-        { "chewbacca@example.com", NULL },
+        { "socks5://example.com", "socks5://example.com", NULL },
+        { "https://example.com", "https://example.com", NULL },
+        { "http://example.com", "http://example.com", NULL },
+        { "http://me:a%20b@example.com:1/path", "http://me:a%20b@example.com:1", NULL },
+        { "socks6://example.com", NULL, "must begin with http://, https:// or socks5://" },
+        { "example.com", NULL, "must begin with http://, https:// or socks5://" },
+        { "chewbacca@example.com", NULL, "must begin with http://, https:// or socks5://" },
+        { "http://me:secret%0a@example.com", NULL, "the user or password has an escaped control character" },
+        { "http://me:secret%@example.com", NULL, "the user or password has a % that begins no escape such as %25" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char cluster[256];
@@ -181,7 +185,7 @@ KUBECONFIG_TEST(a_proxy_is_a_url_of_a_scheme_that_is_known) {
         if (config)
             assert_secret(&config->proxy_url, cases[i].want);
         else
-            assert_non_null(strstr(err.message, "proxy-url: must begin with http://, https:// or socks5://"));
+            assert_true(strstr(err.message, "proxy-url: ") && strstr(err.message, cases[i].says));
         ki_config_free(config);
     }
     ki_config *config = read_one(HTTPS, "");

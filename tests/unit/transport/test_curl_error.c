@@ -53,7 +53,7 @@ TEST(each_result_has_its_code_and_category) {
     assert_non_null(easy);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_error err = KI_ERROR_INIT;
-        ki_curl_error(easy, cases[i].result, cases[i].detail, &config, false, &err);
+        ki_curl_error(easy, cases[i].result, cases[i].detail, &config, "", &err);
         if (err.code != cases[i].code || err.category != cases[i].category)
             fail_msg("%s: %s, category %d", curl_easy_strerror(cases[i].result), ki_error_message(&err), err.category);
         if (err.code == KI_ERR_CONNECT || err.code == KI_ERR_UNEXPECTED_EOF)
@@ -68,11 +68,10 @@ TEST(a_failure_of_http2_is_named_as_one) {
     assert_non_null(easy);
     ki_error err = KI_ERROR_INIT;
     ki_curl_error(easy, CURLE_HTTP2_STREAM, "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)", &config,
-                  false, &err);
+                  "", &err);
     assert_string_equal(err.message, "https://there reset the stream: HTTP/2 stream 1 was not closed cleanly: "
                                      "INTERNAL_ERROR (err 2)");
-    ki_curl_error(easy, CURLE_HTTP2, "nghttp2 shuts down connection with error 1: PROTOCOL_ERROR", &config, false,
-                  &err);
+    ki_curl_error(easy, CURLE_HTTP2, "nghttp2 shuts down connection with error 1: PROTOCOL_ERROR", &config, "", &err);
     assert_string_equal(err.message, "the HTTP/2 connection to https://there failed: nghttp2 shuts down connection "
                                      "with error 1: PROTOCOL_ERROR");
     curl_easy_cleanup(easy);
@@ -82,12 +81,12 @@ TEST(a_system_without_authorities_is_reported_as_one) {
     CURL *easy = curl_easy_init();
     assert_non_null(easy);
     ki_error err = KI_ERROR_INIT;
-    ki_curl_error(easy, CURLE_SSL_CACERT_BADFILE, "error setting certificate file: /etc/ssl/certs/ca.crt", &config,
-                  false, &err);
+    ki_curl_error(easy, CURLE_SSL_CACERT_BADFILE, "error setting certificate file: /etc/ssl/certs/ca.crt", &config, "",
+                  &err);
     assert_int_equal(err.category, KI_CATEGORY_REQUEST);
     assert_non_null(strstr(err.message, "https://there"));
     assert_non_null(strstr(err.message, "install ca-certificates"));
-    ki_curl_error(easy, CURLE_SSL_CACERT_BADFILE, "error adding certificate blob", &config, false, &err);
+    ki_curl_error(easy, CURLE_SSL_CACERT_BADFILE, "error adding certificate blob", &config, "", &err);
     assert_non_null(strstr(err.message, "certificate-authority is not usable"));
     curl_easy_cleanup(easy);
 }
@@ -104,7 +103,7 @@ TEST(what_libcurl_says_of_a_proxys_url_is_not_shown) {
     assert_non_null(easy);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_error err = KI_ERROR_INIT;
-        ki_curl_error(easy, CURLE_COULDNT_RESOLVE_PROXY, cases[i].detail, &config, false, &err);
+        ki_curl_error(easy, CURLE_COULDNT_RESOLVE_PROXY, cases[i].detail, &config, "", &err);
         if (!strstr(err.message, cases[i].shown) || strstr(err.message, "secret"))
             fail_msg("%s: %s", cases[i].detail, err.message);
     }
@@ -145,10 +144,10 @@ TEST(what_is_wrong_with_a_file_names_field_file_and_remedy) {
     assert_non_null(easy);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_error err = KI_ERROR_INIT;
-        ki_curl_error(easy, cases[i].result, cases[i].detail, &with_files, false, &err);
+        ki_curl_error(easy, cases[i].result, cases[i].detail, &with_files, "", &err);
         assert_string_equal(err.message, cases[i].with_files);
         err = (ki_error)KI_ERROR_INIT;
-        ki_curl_error(easy, cases[i].result, cases[i].detail, &config, false, &err);
+        ki_curl_error(easy, cases[i].result, cases[i].detail, &config, "", &err);
         assert_string_equal(err.message, cases[i].as_data);
     }
     curl_easy_cleanup(easy);

@@ -2,8 +2,11 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/transport/curl.h"
 #include "src/transport/proxy.h"
 #include "tests/support/test.h"
+
+#include <stdlib.h>
 
 TEST(the_environments_exceptions_are_those_of_go) {
     static const struct {
@@ -87,6 +90,9 @@ static ki_secret text(const char *value) {
     return (ki_secret){ value ? ki_strdup(&ki_allocator_default, value) : NULL, value ? strlen(value) : 0 };
 }
 
+#define CONTROL "proxy-url: the user or password has an escaped control character"
+#define HOST "proxy-url: has no valid host and port"
+
 TEST(the_configs_proxy_comes_before_the_environments) {
     static const struct {
         const char *server, *proxy_url, *https_proxy, *http_proxy, *no_proxy;
@@ -107,8 +113,44 @@ TEST(the_configs_proxy_comes_before_the_environments) {
         { "https://there", "http://me:secret@mine:3", NULL, NULL, NULL, false, "http://me:secret@mine:3", NULL },
         { "https://there", "ftp://me:secret@mine:3", NULL, NULL, NULL, false, NULL, "proxy-url: must begin with" },
         { "https://there", "mine:3", NULL, NULL, NULL, false, NULL, "proxy-url: must begin with" },
-        { "https://there", "http://me:secret@mi ne", NULL, NULL, NULL, false, NULL, "proxy-url: has a character" },
-        { "https://there", NULL, "\tp:1", NULL, NULL, false, NULL, "HTTPS_PROXY: has a character" },
+        { "https://there", "http://me:secret@mi ne", NULL, NULL, NULL, false, NULL, "proxy-url: has a space" },
+        { "https://there", NULL, "\tp:1", NULL, NULL, false, NULL, "HTTPS_PROXY: has a space" },
+        /* Go's default ports, not libcurl's */
+        { "https://there", NULL, "p", NULL, NULL, false, "http://p:80", NULL },
+        { "https://there", "https://p", NULL, NULL, NULL, false, "https://p:443", NULL },
+        { "https://there", "socks5://p", NULL, NULL, NULL, false, "socks5h://p:1080", NULL },
+        { "https://there", "http://[fd00::1]", NULL, NULL, NULL, false, "http://[fd00::1]:80", NULL },
+        /* not a path of a Unix socket, as libcurl reads it */
+        { "https://there", NULL, "socks5h://localhost/run/secret", NULL, NULL, false, "socks5h://localhost:1080",
+          NULL },
+        { "https://there", NULL, "p:1?secret#secret", NULL, NULL, false, "http://p:1", NULL },
+        /* what has a meaning in a URL is part of a password */
+        { "https://there", "http://me:a%40b@c:d;e@p:1", NULL, NULL, NULL, false, "http://me:a%40b%40c%3Ad%3Be@p:1",
+          NULL },
+        { "https://there", "http://@p:1", NULL, NULL, NULL, false, "http://@p:1", NULL },
+        { "https://there", "http://me@p:1", NULL, NULL, NULL, false, "http://me@p:1", NULL },
+        { "https://there", "http://:secret@p:1", NULL, NULL, NULL, false, "http://:secret@p:1", NULL },
+        /* libcurl ignores the proxy */
+        { "https://there", "http://me:secret%0a@p:1", NULL, NULL, NULL, false, NULL, CONTROL },
+        { "https://there", "http://me%0D:secret@p:1", NULL, NULL, NULL, false, NULL, CONTROL },
+        { "https://there", "socks5://me%00:secret@p:1", NULL, NULL, NULL, false, NULL, CONTROL },
+        { "https://there", "https://me:secret%1f@p:1", NULL, NULL, NULL, false, NULL, CONTROL },
+        { "https://there", "https://me:secret%7F@p:1", NULL, NULL, NULL, false, NULL, CONTROL },
+        { "https://there", NULL, "me:secret%09@p:1", NULL, NULL, false, NULL, "HTTPS_PROXY: the user or password has" },
+        { "http://there", NULL, NULL, "me:secret%09@p:1", NULL, false, NULL, "HTTP_PROXY: the user or password has" },
+        /* no URL for Go; libcurl takes it as it is */
+        { "https://there", "http://me:secret%zz@p:1", NULL, NULL, NULL, false, NULL, "begins no escape" },
+        { "https://there", "http://me:secret%4@p:1", NULL, NULL, NULL, false, NULL, "begins no escape" },
+        { "https://there", "http:///p", NULL, NULL, NULL, false, NULL, HOST },
+        { "https://there", "http:////p", NULL, NULL, NULL, false, NULL, HOST },
+        { "https://there", "http://me:secret/@p:1", NULL, NULL, NULL, false, NULL, HOST },
+        { "https://there", "http://%70:1", NULL, NULL, NULL, false, NULL, HOST },
+        { "https://there", "http://p:0", NULL, NULL, NULL, false, NULL, HOST },
+        { "https://there", "http://p:65536", NULL, NULL, NULL, false, NULL, HOST },
+        { "https://there", "http://p\\q:1", NULL, NULL, NULL, false, NULL, HOST },
+        { "https://there", NULL, "http://", NULL, NULL, false, NULL, "HTTPS_PROXY: has no valid host and port" },
+        { "https://there", NULL, "socks4://p", NULL, NULL, false, NULL, "HTTPS_PROXY: must begin with" },
+        { "https://there", NULL, "socks5h://", NULL, NULL, false, NULL, "HTTPS_PROXY: has no valid host and port" },
         { "https://there", NULL, "ftp://me:secret@mine", NULL, NULL, false, NULL, "HTTPS_PROXY: must begin with" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -127,5 +169,46 @@ TEST(the_configs_proxy_comes_before_the_environments) {
         ki_secret_clear(&ki_allocator_default, &url);
         ki_secret_clear(&ki_allocator_default, &config.server);
         ki_secret_clear(&ki_allocator_default, &config.proxy_url);
+    }
+}
+
+/* libcurl would leave the proxy out and connect to the server, or connect to another host. */
+TEST(a_proxy_that_libcurl_would_ignore_is_an_error_and_no_connection) {
+    static const char *const proxies[] = {
+        "http://me:se%0acret@127.0.0.1:1",
+        "https://m%0de:secret@127.0.0.1:1",
+        "socks5://m%00e:secret@127.0.0.1:1",
+        "http://me:se%09cret@127.0.0.1:1",
+        "http://me:se%7fcret@127.0.0.1:1",
+        "http://me:secret@0x7f.1:1",
+        "http://me:secret@[::::::]:80",
+        "http://me:secret@ho{st:80",
+        "socks5://me:secret@[zz]:1",
+        "http://me:secret@[::1",
+        "http://me:secret@:80",
+    };
+    for (size_t i = 0; i < 2 * sizeof proxies / sizeof *proxies; i++) {
+        const char *url = proxies[i / 2];
+        ki_error err = KI_ERROR_INIT;
+        ki_engine *engine = NULL;
+        ki_transport *transport = NULL;
+        ki_config *config = ki_alloc_zero(&ki_allocator_default, sizeof *config);
+        assert_non_null(config);
+        config->allocator = ki_allocator_default;
+        config->server = text("https://there.invalid");
+        if (i % 2)
+            config->proxy_url = text(url);
+        else
+            setenv("HTTPS_PROXY", url, 1);
+        assert_int_equal(ki_engine_new(NULL, &engine, NULL), KI_OK);
+        (void)!ki_curl_transport_new(engine, config, &transport, &err);
+        unsetenv("HTTPS_PROXY");
+        ki_transport_free(transport);
+        ki_engine_free(engine);
+        ki_config_free(config);
+        bool names_it = strstr(err.message, "proxy-url: ") || strstr(err.message, "HTTPS_PROXY: ") ||
+                        strstr(err.message, "the proxy's URL");
+        if (err.code != KI_ERR_CONFIG || !names_it || strstr(err.message, "cret"))
+            fail_msg("%s: %s", url, err.code ? err.message : "a connection without a proxy");
     }
 }
