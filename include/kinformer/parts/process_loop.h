@@ -16,15 +16,15 @@ typedef struct ki_process_loop_options {
     size_t size;       /* sizeof(ki_process_loop_options); set by the macro */
     ki_engine *engine; /* borrowed */
     ki_queue *queue;   /* borrowed; nothing else pops from it */
-    /* Processes what was popped. If `process` fails and has set `*ret_requeue`, the loop retries the same changes,
-     * after a growing delay of up to a minute. If it fails otherwise, they are dropped. Called on the loop; must not
-     * block. */
+    /* Processes what was popped. If `process` fails and has set `*ret_requeue`, the changes come again (ki_process),
+     * after a growing delay of up to a minute, and others are processed meanwhile. All that have failed come after the
+     * same delay. If `process` fails otherwise, the changes are dropped. Called on the loop; must not block. */
     ki_process process;
     int64_t resync_ms; /* period of resyncs; 0: none; values from 1 to 999 are raised to 1000 */
     /* Returns true if a resync is wanted. Called when the period is over. NULL: always. */
     bool (*should_resync)(void *user) KI_NOEXCEPT;
-    /* Called after each failure. `retry_ms`: the delay before the next try; -1: the changes are dropped. NULL: not
-     * wanted. */
+    /* Called after each failure. `retry_ms`: the delay before the next try; -1: the changes are dropped, or newer ones
+     * of their key are queued. NULL: not wanted. */
     void (*on_error)(const ki_error *err, int64_t retry_ms, void *user) KI_NOEXCEPT;
     void *user;
 } ki_process_loop_options;

@@ -277,7 +277,7 @@ static ki_status process_deltas(const ki_deltas *deltas, void *user, bool *ret_r
     ki_status status = is_overtaken ? KI_OK : store_changes(informer, deltas);
     *ret_requeue = status || is_overtaken;
     if (status)
-        ki_error_no_memory(err, "storing a change");
+        status = ki_error_no_memory(err, "storing a change"); /* the item stays first */
     if (*ret_requeue)
         ki_informer_drop_staged(informer);
     else if (!deltas->is_part)

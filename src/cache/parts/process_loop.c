@@ -10,6 +10,10 @@
 
 #include <string.h>
 
+enum {
+    RETRY_SLICE = 64 /* failed items that one step queues again */
+};
+
 struct ki_process_loop {
     /* Constant. */
     ki_process_loop_options options;
@@ -17,7 +21,11 @@ struct ki_process_loop {
     /* Loop. */
     ki_step_loop steps;
     ki_timer resync_timer;
-    bool has_dropped; /* the last pop's changes failed and do not come again */
+    ki_timer retry_timer;     /* the failed items are queued again */
+    int64_t retry_at;         /* its time */
+    ki_backoff retry_backoff; /* of this timer */
+    size_t retries;           /* failed items that the next steps queue again */
+    bool has_failed;          /* the last call of `process` */
 };
 
 static void report(const ki_process_loop *loop, const ki_error *err, int64_t retry_ms) {
@@ -30,17 +38,49 @@ static ki_status process(const ki_deltas *deltas, void *user, bool *ret_requeue,
     ki_status status = loop->options.process(deltas, loop->options.user, ret_requeue, err);
     if (status && err->code == KI_OK) /* the program did not say why */
         ki_error_set(err, status, "processing a change: %s", ki_status_name(status));
-    loop->has_dropped = status && !*ret_requeue;
+    loop->has_failed = status != KI_OK;
     return status;
+}
+
+/* Returns the delay before the failed items are queued again. */
+static int64_t delay_retry(ki_process_loop *loop) {
+    ki_engine *engine = loop->options.engine;
+    int64_t now = ki_engine_now(engine);
+    if (!ki_timer_is_set(&loop->retry_timer)) {
+        loop->retry_at = now + ki_backoff_next(&loop->retry_backoff, now, ki_engine_random(engine));
+        ki_timer_set(&loop->retry_timer, loop->retry_at);
+    }
+    return loop->retry_at - now;
+}
+
+static void retry(ki_timer *timer, void *user) {
+    (void)timer;
+    ki_process_loop *loop = user;
+    loop->retries = loop->options.queue->failed;
+    ki_step_loop_wake(&loop->steps);
+}
+
+/* Queues a slice of the failed items again. What could not be queued waits for the next delay. */
+static void retry_some(ki_process_loop *loop) {
+    ki_queue *queue = loop->options.queue;
+    size_t max = loop->retries < RETRY_SLICE ? loop->retries : RETRY_SLICE;
+    size_t done = max ? queue->ops->retry(queue, max) : 0;
+    loop->retries = done < max ? 0 : loop->retries - done;
+    (void)ki_engine_work(loop->options.engine, (int)done);
+    if (queue->failed && !loop->retries)
+        (void)delay_retry(loop);
 }
 
 static ki_status step(void *user, ki_error *err) {
     ki_process_loop *loop = user;
-    loop->has_dropped = false;
-    ki_status status = ki_queue_pop_bounded(loop->options.queue, loop->options.engine, process, loop, err);
-    if (!loop->has_dropped)
+    ki_queue *queue = loop->options.queue;
+    retry_some(loop);
+    loop->has_failed = false;
+    size_t failed = queue->failed;
+    ki_status status = ki_queue_pop_bounded(queue, loop->options.engine, process, loop, err);
+    if (!status || !loop->has_failed || queue->stays_first)
         return status;
-    report(loop, err, -1);
+    report(loop, err, queue->failed > failed ? delay_retry(loop) / KI_MILLISECONDS(1) : -1);
     return KI_OK;
 }
 
@@ -71,6 +111,7 @@ static void open_loop(ki_process_loop *loop) {
     const ki_step_loop_options steps = { .engine = engine, .step = step, .on_stuck = on_stuck, .user = loop };
     ki_step_loop_open(&loop->steps, &steps);
     ki_timer_init(&loop->resync_timer, engine, resync, loop);
+    ki_timer_init(&loop->retry_timer, engine, retry, loop);
     loop->options.queue->ready = on_ready;
     loop->options.queue->ready_user = loop;
     ki_step_loop_wake(&loop->steps);
@@ -107,5 +148,6 @@ void ki_process_loop_free(ki_process_loop *loop) {
     loop->options.queue->ready = NULL;
     ki_step_loop_close(&loop->steps);
     ki_timer_close(&loop->resync_timer);
+    ki_timer_close(&loop->retry_timer);
     ki_free(ki_engine_allocator(loop->options.engine), loop);
 }

@@ -28,6 +28,8 @@ ki_status ki_queue_pop(ki_queue *queue, ki_process process, void *user, ki_error
     if (!queue || !process)
         return ki_error_missing(err, "ki_queue_pop");
     queue->slice = 0;
+    if (!queue->ops->length(queue) && queue->failed)
+        (void)queue->ops->retry(queue, KI_QUEUE_SLICE);
     return queue->ops->pop(queue, process, user, err);
 }
 
@@ -41,5 +43,5 @@ bool ki_queue_has_synced(const ki_queue *queue) {
 }
 
 size_t ki_queue_length(const ki_queue *queue) {
-    return queue ? queue->ops->length(queue) : 0;
+    return queue ? queue->ops->length(queue) + queue->failed : 0;
 }

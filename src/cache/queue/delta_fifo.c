@@ -308,6 +308,7 @@ static void begin_rest(delta_fifo *fifo) {
     ki_arrival *first = ki_fifo_first(&fifo->base);
     fifo->rest = first->list;
     first->list = NULL;
+    fifo->base.lists--;
     ki_fifo_drop(&fifo->base);
     fifo->has_begun = false;
 }
@@ -428,6 +429,8 @@ static ki_status delete_next(delta_fifo *fifo, const ki_queued_list *from) {
 
 /* Does one unit of a list or resync. */
 static ki_status do_unit(delta_fifo *fifo, ki_queued_list *from, bool *ret_done) {
+    if (!fifo->has_begun && ki_fifo_look_at_failed(&fifo->base, from))
+        return KI_OK;
     if (!fifo->has_begun) {
         fifo->has_begun = true;
         fifo->lists++;
@@ -522,7 +525,7 @@ static ki_status pop_unit(delta_fifo *fifo, ki_process process, void *user, ki_e
     fifo->is_processing = true;
     ki_status status = process(&deltas, user, &requeue, err);
     fifo->is_processing = false;
-    if (requeue)
+    if (ki_fifo_stays(&fifo->base, &fifo->unit, 1, status, requeue))
         return status;
     ki_fifo_note_processed(&fifo->base, ki_object_memory(obj));
     take_from_rest(fifo);
@@ -533,7 +536,7 @@ static ki_status pop_unit(delta_fifo *fifo, ki_process process, void *user, ki_e
 static ki_status pop_entry(delta_fifo *fifo, ki_process process, void *user, ki_error *err) {
     entry *e = fifo->first;
     ki_status status = KI_OK;
-    bool requeue = false;
+    bool requeue = false, stays = false;
     if (e->doubts && !drop_doubts(e)) {
         fifo->base.queue.work = 1;
     } else {
@@ -541,8 +544,9 @@ static ki_status pop_entry(delta_fifo *fifo, ki_process process, void *user, ki_
         fifo->is_processing = true;
         status = process(&deltas, user, &requeue, err);
         fifo->is_processing = false;
+        stays = ki_fifo_stays(&fifo->base, e->deltas, e->count, status, requeue);
     }
-    if (!requeue)
+    if (!stays)
         drop(fifo, e);
     return status;
 }
@@ -550,6 +554,7 @@ static ki_status pop_entry(delta_fifo *fifo, ki_process process, void *user, ki_
 static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_error *err) {
     delta_fifo *fifo = of(queue);
     queue->work = 0;
+    queue->stays_first = false;
     if (fifo->is_processing)
         return ki_error_set(err, KI_ERR_STATE, "an item of the queue is being processed");
     if (ki_fifo_first(&fifo->base))
@@ -596,6 +601,7 @@ static const ki_queue_ops delta_fifo_ops = {
     .resync = ki_fifo_resync,
     .is_resyncing = ki_fifo_is_resyncing,
     .pop = fifo_pop,
+    .retry = ki_fifo_retry,
     .close = ki_fifo_close,
     .has_synced = ki_fifo_has_synced,
     .length = fifo_length,

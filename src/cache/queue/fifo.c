@@ -10,6 +10,78 @@ enum {
     BATCH_SIZE = 1000 /* as client-go's */
 };
 
+/* ---- what has failed ---- */
+
+static ki_str key_of(const ki_failed *failed) {
+    return ki_str_of(ki_object_key(failed->changes[0].obj));
+}
+
+static void drop_failed(ki_fifo *fifo, ki_failed *failed) {
+    (void)ki_map_remove(&fifo->failed, key_of(failed));
+    *(failed->before ? &failed->before->next : &fifo->first_failed) = failed->next;
+    *(failed->next ? &failed->next->before : &fifo->last_failed) = failed->before;
+    if (fifo->next_failed == failed)
+        fifo->next_failed = failed->next;
+    fifo->queue.failed--;
+    fifo->initial -= failed->is_initial;
+    for (size_t i = 0; i < failed->count; i++)
+        ki_object_unref(failed->changes[i].obj);
+    ki_free(&fifo->allocator, failed);
+}
+
+/* Adds changes of one key, which has no others. Takes references. */
+static ki_status add_failed(ki_fifo *fifo, const ki_change *changes, size_t count) {
+    ki_failed *failed = ki_alloc(&fifo->allocator, sizeof *failed + count * sizeof *changes);
+    if (!failed)
+        return KI_ERR_NO_MEMORY;
+    *failed = (ki_failed){ .before = fifo->last_failed, .count = count };
+    memcpy(failed->changes, changes, count * sizeof *changes);
+    if (ki_map_put(&fifo->failed, key_of(failed), failed, NULL)) {
+        ki_free(&fifo->allocator, failed);
+        return KI_ERR_NO_MEMORY;
+    }
+    for (size_t i = 0; i < count; i++) {
+        ki_object_ref(changes[i].obj);
+        failed->is_initial = failed->is_initial || changes[i].is_in_initial_list;
+    }
+    *(fifo->last_failed ? &fifo->last_failed->next : &fifo->first_failed) = failed;
+    fifo->last_failed = failed;
+    fifo->queue.failed++;
+    fifo->initial += failed->is_initial;
+    return KI_OK;
+}
+
+/* Returns true if a change of the key is queued behind the first arrival. */
+static bool has_newer(const ki_fifo *fifo, const char *key) {
+    for (size_t i = 1; i < fifo->arrivals.count; i++) {
+        const ki_arrival *arrival = ki_ring_at(&fifo->arrivals, i);
+        if (!arrival->list && strcmp(ki_object_key(arrival->change.obj), key) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool ki_fifo_stays(ki_fifo *fifo, const ki_change *changes, size_t count, ki_status status, bool requeue) {
+    bool is_failed = status && status != KI_ERR_NO_MEMORY && requeue;
+    fifo->queue.stays_first =
+        requeue &&
+        (!is_failed || (!has_newer(fifo, ki_object_key(changes[0].obj)) && add_failed(fifo, changes, count)));
+    return fifo->queue.stays_first;
+}
+
+bool ki_fifo_look_at_failed(ki_fifo *fifo, const ki_queued_list *list) {
+    if (!fifo->is_looking)
+        fifo->next_failed = fifo->first_failed;
+    fifo->is_looking = fifo->next_failed && !list->is_resync && !list->keeps_all;
+    if (!fifo->is_looking)
+        return false;
+    ki_failed *failed = fifo->next_failed;
+    fifo->next_failed = failed->next;
+    if (ki_queued_list_lacks(list, ki_object_key(failed->changes[0].obj))) /* its keys: those that it keeps */
+        drop_failed(fifo, failed);
+    return true;
+}
+
 /* ---- new, free ---- */
 
 ki_status ki_queue_new(const ki_queue_options *options, ki_queue **ret_queue, ki_error *err) {
@@ -43,12 +115,16 @@ void *ki_fifo_new(size_t size, const ki_queue_ops *ops, const ki_queue_options *
     fifo->allocator = *options->allocator;
     fifo->options.allocator = &fifo->allocator;
     ki_ring_init(&fifo->arrivals, &fifo->allocator, sizeof(ki_arrival));
+    ki_map_init(&fifo->failed, &fifo->allocator, options->seed);
     return fifo;
 }
 
 void ki_fifo_free(ki_fifo *fifo) {
     while (ki_fifo_first(fifo))
         ki_fifo_drop(fifo);
+    while (fifo->first_failed)
+        drop_failed(fifo, fifo->first_failed);
+    ki_map_free(&fifo->failed);
     ki_ring_free(&fifo->arrivals);
     ki_allocator allocator = fifo->allocator;
     ki_free(&allocator, fifo);
@@ -73,25 +149,55 @@ static void signal_ready(const ki_fifo *fifo) {
         fifo->queue.ready(fifo->queue.ready_user);
 }
 
+static ki_status put_change(ki_fifo *fifo, const ki_change *change) {
+    ki_object_ref(change->obj);
+    ki_status status = fifo->queue_change && !fifo->arrivals.count
+                           ? fifo->queue_change(fifo, change)
+                           : ki_ring_push(&fifo->arrivals, &(ki_arrival){ .change = *change });
+    if (status)
+        ki_object_unref(change->obj);
+    return status;
+}
+
 ki_status ki_fifo_put(ki_queue *queue, const ki_change *change, ki_error *err) {
     ki_fifo *fifo = of(queue);
     ki_status status = check_open(fifo, err);
     if (status)
         return status;
     bool was_empty = length(fifo) == 0;
-    ki_object_ref(change->obj);
-    if (fifo->queue_change && !fifo->arrivals.count)
-        status = fifo->queue_change(fifo, change);
-    else
-        status = ki_ring_push(&fifo->arrivals, &(ki_arrival){ .change = *change });
-    if (status) {
-        ki_object_unref(change->obj);
+    if (put_change(fifo, change))
         return ki_error_no_memory(err, "queueing a change");
-    }
+    ki_failed *failed = queue->failed ? ki_map_get(&fifo->failed, ki_str_of(ki_object_key(change->obj))) : NULL;
+    if (failed)
+        drop_failed(fifo, failed);
     fifo->is_populated = true;
     if (was_empty && length(fifo))
         signal_ready(fifo);
     return KI_OK;
+}
+
+/* Queues the changes of a failed item. KI_ERR_NO_MEMORY: some are left. */
+static ki_status put_failed(ki_fifo *fifo, ki_failed *failed) {
+    while (failed->count > 1) {
+        ki_object *obj = failed->changes[0].obj;
+        if (put_change(fifo, &failed->changes[0]))
+            return KI_ERR_NO_MEMORY;
+        memmove(failed->changes, failed->changes + 1, --failed->count * sizeof *failed->changes);
+        (void)ki_map_put(&fifo->failed, key_of(failed), failed, NULL); /* the key of the next object: cannot fail */
+        ki_object_unref(obj);
+    }
+    ki_status status = put_change(fifo, &failed->changes[0]);
+    if (!status)
+        drop_failed(fifo, failed);
+    return status;
+}
+
+size_t ki_fifo_retry(ki_queue *queue, size_t max) {
+    ki_fifo *fifo = of(queue);
+    size_t done = 0;
+    while (done < max && !fifo->lists && fifo->first_failed && !put_failed(fifo, fifo->first_failed))
+        done++;
+    return done;
 }
 
 /* Queues a list, or a resync if it is NULL. */
@@ -110,6 +216,7 @@ static ki_status put_list(ki_fifo *fifo, const ki_listing *listing, ki_error *er
     fifo->initial += list->is_initial;
     fifo->is_populated = fifo->is_populated || listing;
     fifo->resyncs += !listing;
+    fifo->lists++;
     fifo->listed += listing ? listing->bytes : 0;
     bool was_empty = length(fifo) == 0;
     (void)ki_ring_push(&fifo->arrivals, &(ki_arrival){ .list = list });
@@ -152,7 +259,7 @@ size_t ki_fifo_listed_bytes(const ki_queue *queue) {
 /* ---- popping ---- */
 
 ki_status ki_fifo_set_empty(const ki_fifo *fifo, ki_error *err) {
-    ki_status status = check_open(fifo, err);
+    ki_status status = fifo->queue.failed ? KI_OK : check_open(fifo, err);
     return status ? status : ki_error_set(err, KI_ERR_NOT_FOUND, "the queue is empty");
 }
 
@@ -164,6 +271,7 @@ void ki_fifo_drop(ki_fifo *fifo) {
     ki_arrival dropped = { .list = NULL };
     (void)ki_ring_pop(&fifo->arrivals, &dropped);
     if (dropped.list) {
+        fifo->lists--;
         fifo->initial -= dropped.list->is_initial;
         fifo->resyncs -= dropped.list->is_resync;
     }

@@ -12,6 +12,15 @@ typedef struct ki_arrival {
     ki_queued_list *list; /* owned; NULL: a change */
 } ki_arrival;
 
+/* The changes of one key, whose processing failed and is to be retried. */
+typedef struct ki_failed ki_failed;
+struct ki_failed {
+    ki_failed *before, *next;
+    size_t count;
+    bool is_initial;     /* part of the initial population */
+    ki_change changes[]; /* own their objects */
+};
+
 typedef struct ki_fifo ki_fifo;
 struct ki_fifo {
     ki_queue queue; /* first */
@@ -25,9 +34,16 @@ struct ki_fifo {
     ki_ring arrivals;  /* not worked off */
     size_t initial;    /* the initial list and entries of it that are not processed */
     size_t resyncs;    /* resyncs and entries of them that are not processed */
+    size_t lists;      /* of the arrivals: lists and resyncs */
     size_t listed;     /* bytes of the lists' objects that are not processed */
     bool is_populated; /* the queue has received a change or a list */
     bool is_closed;
+
+    /* queue.failed items. A newer change of its key takes the place of one, and so does a list. */
+    ki_map failed;                         /* key to ki_failed */
+    ki_failed *first_failed, *last_failed; /* in the order of their failures */
+    ki_failed *next_failed;                /* that the first arrival, a list, has not looked at; NULL: none */
+    bool is_looking;                       /* the first arrival looks at the failed items */
 };
 
 /* Make an empty queue of one kind (ki_queue_new). `options` are complete. Return NULL without memory. */
@@ -44,6 +60,7 @@ void ki_fifo_free(ki_fifo *fifo);
 ki_status ki_fifo_put(ki_queue *queue, const ki_change *change, ki_error *err);
 ki_status ki_fifo_replace(ki_queue *queue, const ki_listing *listing, ki_error *err);
 ki_status ki_fifo_resync(ki_queue *queue, ki_error *err);
+size_t ki_fifo_retry(ki_queue *queue, size_t max);
 bool ki_fifo_is_resyncing(const ki_queue *queue);
 bool ki_fifo_has_synced(const ki_queue *queue);
 void ki_fifo_close(ki_queue *queue);
@@ -55,6 +72,12 @@ ki_status ki_fifo_set_empty(const ki_fifo *fifo, ki_error *err);
 ki_arrival *ki_fifo_first(const ki_fifo *fifo);
 /* Drops the first arrival: it is worked off. */
 void ki_fifo_drop(ki_fifo *fifo);
+/* `process` returned for an item, with `requeue`. Returns true if the item stays the first one: all others would fail,
+ * too. Else the caller drops the item; with `requeue` its changes, which are of one key, have failed. */
+bool ki_fifo_stays(ki_fifo *fifo, const ki_change *changes, size_t count, ki_status status, bool requeue);
+/* A unit of the first arrival, a list that has not begun. Drops the next failed item that it is newer than. Returns
+ * false if no failed item is left. */
+bool ki_fifo_look_at_failed(ki_fifo *fifo, const ki_queued_list *list);
 /* Objects of a list, which was counted or not, are processed. */
 static inline void ki_fifo_note_processed(ki_fifo *fifo, size_t bytes) {
     fifo->listed -= fifo->listed < bytes ? fifo->listed : bytes;

@@ -1,8 +1,9 @@
 /* in_order_fifo.c: the default queue: all events in the order of their arrival, none merged. A list is passed
  * on as the deletions of the known objects that are not in it, then its objects. See queue.h.
  *
- * An arrival that pop hands over stays the first until it is processed. After a failure
- * the order is thus unchanged. */
+ * An arrival that pop hands over stays the first until it is processed. After a lack of memory the order is thus
+ * unchanged. Of a batch that fails otherwise, and is to be retried, pop hands out the events one by one: the one that
+ * fails waits, and the others do not (ki_fifo_stays). */
 #include "src/cache/queue/fifo.h"
 
 #include "src/base/error.h"
@@ -12,6 +13,7 @@
 typedef struct in_order_fifo {
     ki_fifo base;      /* first */
     size_t processing; /* front arrivals that are being processed */
+    size_t singly;     /* front arrivals that pop hands out one by one: a batch with them has failed */
     bool is_releasing; /* the first arrival is a processed list: pop releases its objects, a slice at a time */
     ki_map keys;       /* of the current batch; empty between pops */
     ki_change *batch;  /* the current batch: `first`, or allocated with room for a whole batch */
@@ -65,7 +67,7 @@ static bool add_to_batch(in_order_fifo *fifo, size_t count) {
 /* Fills the batch with events from the front. Returns their number, at least 1. */
 static size_t gather(in_order_fifo *fifo) {
     size_t count = 0;
-    while (at(fifo, 1) && fits_batch(fifo, count) && add_to_batch(fifo, count))
+    while (at(fifo, 1) && !fifo->singly && fits_batch(fifo, count) && add_to_batch(fifo, count))
         count++;
     for (size_t i = 0; i < count; i++)
         ki_map_remove(&fifo->keys, ki_str_of(ki_object_key(fifo->batch[i].obj)));
@@ -82,7 +84,14 @@ static ki_status pop_events(in_order_fifo *fifo, ki_process process, void *user,
     fifo->processing = deltas.count;
     ki_status status = process(&deltas, user, &requeue, err);
     fifo->processing = 0;
-    for (size_t i = 0; !requeue && i < deltas.count; i++)
+    if (requeue && status && status != KI_ERR_NO_MEMORY && count > 1) {
+        fifo->singly = count;
+        return KI_OK;
+    }
+    if (ki_fifo_stays(&fifo->base, deltas.items, count, status, requeue))
+        return status;
+    fifo->singly -= fifo->singly > 0;
+    for (size_t i = 0; i < count; i++)
         ki_fifo_drop(&fifo->base);
     return status;
 }
@@ -118,6 +127,10 @@ static ki_status pop_list(in_order_fifo *fifo, ki_process process, void *user, k
         release_some(fifo, list);
         return KI_OK;
     }
+    if (list->phase == KI_LIST_BEGINS && ki_fifo_look_at_failed(&fifo->base, list)) {
+        fifo->base.queue.work = 1;
+        return KI_OK;
+    }
     ki_deltas deltas = { .resource_version = list->resource_version };
     ki_status status = gather_part(fifo, list, &deltas.count);
     if (status == KI_ERR_NO_MEMORY)
@@ -130,6 +143,7 @@ static ki_status pop_list(in_order_fifo *fifo, ki_process process, void *user, k
     fifo->processing = 1;
     status = process(&deltas, user, &requeue, err);
     fifo->processing = 0;
+    fifo->base.queue.stays_first = requeue;
     if (requeue) {
         ki_queued_list_rewind(list);
     } else if (!deltas.is_part) {
@@ -142,6 +156,7 @@ static ki_status pop_list(in_order_fifo *fifo, ki_process process, void *user, k
 static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_error *err) {
     in_order_fifo *fifo = of(queue);
     queue->work = 0;
+    queue->stays_first = false;
     if (!at(fifo, 0))
         return ki_fifo_set_empty(&fifo->base, err);
     if (fifo->processing)
@@ -170,6 +185,7 @@ static const ki_queue_ops in_order_fifo_ops = {
     .resync = ki_fifo_resync,
     .is_resyncing = ki_fifo_is_resyncing,
     .pop = fifo_pop,
+    .retry = ki_fifo_retry,
     .close = ki_fifo_close,
     .has_synced = ki_fifo_has_synced,
     .length = fifo_length,

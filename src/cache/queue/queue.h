@@ -30,11 +30,15 @@ typedef struct ki_queue_ops {
      * KI_ERR_NOT_FOUND if the queue is empty, KI_ERR_CLOSED if it is empty and closed, KI_ERR_STATE inside `process`,
      * else the status of `process`. */
     ki_status (*pop)(ki_queue *queue, ki_process process, void *user, ki_error *err);
+    /* Queues at most `max` of the failed items again, behind all others. Returns how many: none while a list or resync
+     * is queued (a list is newer), or without memory. */
+    size_t (*retry)(ki_queue *queue, size_t max);
     /* Rejects further changes. Queued items are still passed on. */
     void (*close)(ki_queue *queue);
     /* Returns true once the first list is popped and processed. */
     bool (*has_synced)(const ki_queue *queue);
-    size_t (*length)(const ki_queue *queue); /* queued keys or events, without the one being processed */
+    /* Returns the number of queued keys or events, without the one being processed and those that have failed. */
+    size_t (*length)(const ki_queue *queue);
     /* Returns the memory of the lists' objects (ki_listing.bytes) that are not processed. */
     size_t (*listed_bytes)(const ki_queue *queue);
     void (*free)(ki_queue *queue);
@@ -46,8 +50,10 @@ struct ki_queue {
      * which wakes its own steps. */
     void (*ready)(void *user);
     void *ready_user;
-    size_t slice; /* for ki_queue_pop_bounded: units that the next pop may do; 0: KI_QUEUE_SLICE */
-    size_t work;  /* units that the last pop did besides processing */
+    size_t slice;     /* for ki_queue_pop_bounded: units that the next pop may do; 0: KI_QUEUE_SLICE */
+    size_t work;      /* units that the last pop did besides processing */
+    size_t failed;    /* items that are not queued: their processing failed, and they wait for `retry` */
+    bool stays_first; /* the last pop's item is still the first one */
 };
 
 /* As `pop`. Does what the step of the engine's loop allows, and counts it; the caller counts the first unit. */

@@ -155,12 +155,12 @@ static ki_status look(const ki_deltas *deltas, void *user, bool *ret_requeue, ki
 
 /* --- failures and calls from inside ------------------------------------------------------------------------------- */
 
-TEST(a_key_whose_processing_failed_stays_first_and_is_still_awaited) {
+TEST(a_key_that_lacked_memory_stays_first_and_is_still_awaited) {
     fifo_stage f;
     fifo_open(&f, KI_QUEUE_DELTA_FIFO, NULL, &ki_allocator_default);
     fifo_play(&f, "{9: a=1 b=1}");
-    watcher w = { .f = &f, .response = KI_ERR_STATE, .requeue = true };
-    assert_int_equal(fifo_pop(&f, look, &w, NULL), KI_ERR_STATE);
+    watcher w = { .f = &f, .response = KI_ERR_NO_MEMORY, .requeue = true };
+    assert_int_equal(fifo_pop(&f, look, &w, NULL), KI_ERR_NO_MEMORY);
     assert_int_equal(f.queue->ops->length(f.queue), 2);
     assert_false(f.queue->ops->has_synced(f.queue));
     fifo_play(&f, "~a=2");
@@ -205,7 +205,7 @@ static ki_status crowd_out(const ki_deltas *deltas, void *user, bool *ret_requeu
     return KI_ERR_STATE;
 }
 
-TEST(a_requeue_needs_no_memory) {
+TEST(without_memory_a_key_that_fails_stays_in_the_queue) {
     for (int count = 0; count < 40; count++) {
         scarce_memory memory;
         scarce_memory_init(&memory, SIZE_MAX);

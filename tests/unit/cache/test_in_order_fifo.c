@@ -216,12 +216,12 @@ TEST(a_list_of_new_objects_keeps_no_keys_while_it_is_passed_on) {
     assert_int_equal(scarce_memory_in_use(&memory), 0);
 }
 
-TEST(what_is_requeued_stays_in_its_place) {
+TEST(what_lacked_memory_stays_in_its_place) {
     fifo_stage f;
     fifo_open(&f, KI_QUEUE_IN_ORDER, "", &ki_allocator_default);
     fifo_play(&f, "+a=1; +b=1; ~a=2");
-    watcher w = { .f = &f, .status = KI_ERR_STATE, .requeue = true, .queues = "~b=2; {9:}" };
-    assert_int_equal(f.queue->ops->pop(f.queue, look, &w, NULL), KI_ERR_STATE);
+    watcher w = { .f = &f, .status = KI_ERR_NO_MEMORY, .requeue = true, .queues = "~b=2; {9:}" };
+    assert_int_equal(f.queue->ops->pop(f.queue, look, &w, NULL), KI_ERR_NO_MEMORY);
     assert_string_equal(fifo_pop_all(&f), "[+a=1 +b=1] [~a=2 ~b=2] {9:}");
     fifo_close(&f);
 }

@@ -19,8 +19,9 @@ typedef struct stage {
     ki_queue *queue;
     ki_reflector *reflector;
     ki_process_loop *loop;
-    int failures; /* so many calls of process fail, from now on */
-    bool drops;   /* after a failure */
+    int failures;    /* so many calls of process fail, from now on */
+    const char *bad; /* process fails with this name; NULL: with none */
+    bool drops;      /* after a failure */
     bool wants_resync;
     int64_t retry_ms; /* of the last report */
     int reports;
@@ -34,6 +35,9 @@ static ki_status process(const ki_deltas *deltas, void *user, bool *ret_requeue,
         s->failures--;
         return KI_ERR_SYSTEM;
     }
+    for (size_t i = 0; s->bad && i < deltas->count; i++)
+        if (strcmp(ki_object_name(deltas->items[i].obj), s->bad) == 0)
+            return KI_ERR_SYSTEM;
     ki_status status = KI_OK;
     for (size_t i = 0; !status && i < deltas->count; i++) {
         const ki_change *delta = &deltas->items[i];
@@ -136,6 +140,55 @@ TEST(the_parts_together_keep_a_store_current) {
     }
 }
 
+TEST(a_bad_key_blocks_no_other_and_is_tried_after_growing_delays) {
+    for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
+        stage s;
+        open_stage(&s, kind);
+        play(&s, "{10: a=5}; open");
+        assert_seen(&s, "+a");
+        s.bad = "a";
+        play(&s, "~a=11; +b=12");
+        assert_seen(&s, "+b");
+        assert_int_equal(s.reports, 1);
+        assert_in_range(s.retry_ms, 800, 1600);
+        assert_true(test_engine_advance(&s.engine, 1600));
+        assert_int_equal(s.reports, 2);
+        assert_in_range(s.retry_ms, 1600, 3200);
+        play(&s, "+c=13");
+        assert_seen(&s, "+c");
+        for (int minute = 0; minute < 10; minute++) {
+            assert_true(test_engine_advance(&s.engine, 60000));
+            assert_in_range(s.retry_ms, 800, 60000);
+        }
+        assert_in_range(s.reports, 10, 40);
+        s.bad = NULL;
+        assert_true(test_engine_advance(&s.engine, 60000));
+        assert_seen(&s, "~a");
+        assert_int_equal(ki_queue_length(s.queue), 0);
+        close_parts(&s);
+    }
+}
+
+TEST(of_many_keys_that_fail_at_once_each_comes_again) {
+    for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
+        stage s;
+        open_stage(&s, kind);
+        play(&s, "{10:}; open");
+        s.failures = 1000;
+        for (int i = 0; i < 150; i++) {
+            char text[32];
+            snprintf(text, sizeof text, "+k%d=%d", i, 11 + i);
+            play(&s, text);
+        }
+        assert_int_equal(ki_queue_length(s.queue), 150);
+        s.failures = 0;
+        assert_true(test_engine_advance(&s.engine, 60000));
+        assert_int_equal(ki_queue_length(s.queue), 0);
+        assert_int_equal(ki_store_count(s.store), 150);
+        close_parts(&s);
+    }
+}
+
 TEST(changes_that_fail_are_processed_again_in_their_order) {
     for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
         stage s;
@@ -145,7 +198,7 @@ TEST(changes_that_fail_are_processed_again_in_their_order) {
         s.failures = 2;
         play(&s, "~a=11; +b=12");
         assert_seen(&s, "");
-        assert_int_equal(s.reports, 1);
+        assert_int_equal(s.reports, 2);
         assert_in_range(s.retry_ms, 1, 60000);
         assert_true(test_engine_advance(&s.engine, 60000));
         assert_int_equal(s.reports, 2);

@@ -244,6 +244,135 @@ TEST(a_closed_queue_hands_out_the_rest_and_takes_nothing) {
     fifo_close(&f);
 }
 
+/* --- what fails, and comes again ---------------------------------------------------------------------------------- */
+
+typedef struct failing {
+    fifo_stage *f;
+    const char *bad; /* fails all items with this key; NULL: none */
+} failing;
+
+static ki_status fail_bad(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
+    const failing *self = user;
+    for (size_t i = 0; self->bad && i < deltas->count; i++) {
+        if (strcmp(ki_object_name(deltas->items[i].obj), self->bad) == 0) {
+            *ret_requeue = true;
+            return ki_error_set(err, KI_ERR_STATE, "a bad key");
+        }
+    }
+    return fifo_note(deltas, self->f, ret_requeue, err);
+}
+
+/* Pops until nothing is queued but what has failed. */
+static const char *pop_failing(failing *self) {
+    ki_queue *queue = self->f->queue;
+    self->f->popped[0] = '\0';
+    while (queue->ops->length(queue)) {
+        ki_status status = queue->ops->pop(queue, fail_bad, self, NULL);
+        assert_true(status == KI_OK || status == KI_ERR_STATE);
+    }
+    assert_int_equal(queue->ops->pop(queue, fail_bad, self, NULL), KI_ERR_NOT_FOUND);
+    return self->f->popped;
+}
+
+TEST(what_fails_comes_again_behind_the_others) {
+    fifo_stage f;
+    fifo_open(&f, kind, NULL, &ki_allocator_default);
+    failing self = { &f, "a" };
+    fifo_play(&f, "+a=1; +b=1; +c=1");
+    assert_string_equal(pop_failing(&self), "[+b=1] [+c=1]");
+    assert_int_equal(ki_queue_length(f.queue), 1);
+    fifo_play(&f, "+d=1");
+    assert_int_equal(f.queue->ops->retry(f.queue, 10), 1);
+    assert_string_equal(pop_failing(&self), "[+d=1]"); /* it fails again, and blocks nothing */
+    fifo_play(&f, "+e=1");
+    self.bad = NULL;
+    assert_int_equal(f.queue->ops->retry(f.queue, 10), 1);
+    assert_string_equal(pop_failing(&self), kind == KI_QUEUE_DELTA_FIFO ? "[+e=1] [+a=1]" : "[+e=1 +a=1]");
+    assert_int_equal(ki_queue_length(f.queue), 0);
+    fifo_close(&f);
+}
+
+/* Also without a process loop. */
+TEST(a_pop_that_finds_nothing_else_tries_what_failed) {
+    fifo_stage f;
+    fifo_open(&f, kind, NULL, &ki_allocator_default);
+    failing self = { &f, "a" };
+    fifo_play(&f, "+a=1; +b=1");
+    assert_string_equal(pop_failing(&self), "[+b=1]");
+    self.bad = NULL;
+    f.popped[0] = '\0';
+    assert_int_equal(ki_queue_pop(f.queue, fail_bad, &self, NULL), KI_OK);
+    assert_string_equal(f.popped, "[+a=1]");
+    assert_int_equal(ki_queue_pop(f.queue, fail_bad, &self, NULL), KI_ERR_NOT_FOUND);
+    fifo_close(&f);
+}
+
+TEST(newer_changes_and_lists_take_the_place_of_what_failed) {
+    static const struct {
+        const char *known, *script, *later; /* `later` arrives when a has failed */
+        const char *popped[2];
+        size_t failed; /* that are left */
+    } rows[] = {
+        { "", "+a=1; +b=1", "~a=2", { "[~a=2]", "[~a=2]" }, 0 },
+        { "a=0", "~a=1; +b=1", "-a=2; +c=1", { "[-a=2] [+c=1]", "[-a=2 +c=1]" }, 0 },
+        { "a=0", "~a=1", "{9: a=3}", { "[a=3]", "{9: a=3}" }, 0 },
+        { "a=0", "~a=1", "{9: b=3}", { "[?a=0] [b=3]", "{9: ?a=0 b=3}" }, 0 },
+        { "", "+a=1", "{9: b=3}", { "[b=3]", "{9: b=3}" }, 0 }, /* a was never known */
+        { "", "+a=1", "{9: a=! b=3}", { "[b=3]", "{9: b=3}" }, 1 },
+        { "", "+a=1", "{9: ?=! b=3}", { "[b=3]", "{9: b=3}" }, 1 },
+        { "", "+m/a=1", "{n/9: n/b=3}", { "[n/b=3]", "{9: n/b=3}" }, 1 },
+        { "", "+n/a=1", "{n/9: n/b=3}", { "[n/b=3]", "{9: n/b=3}" }, 0 },
+        { "a=0", "~a=1", "resync", { "[a=0r]", "[a=0r]" }, 1 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fifo_stage f;
+        fifo_open(&f, kind, rows[i].known, &ki_allocator_default);
+        failing self = { &f, "a" };
+        fifo_play(&f, rows[i].script);
+        pop_failing(&self);
+        assert_int_equal(f.queue->failed, 1);
+        fifo_play(&f, rows[i].later);
+        self.bad = NULL;
+        if (strcmp(pop_failing(&self), rows[i].popped[column]) != 0)
+            fail_msg("%s, %s\ngives: %s\nnot:   %s", rows[i].script, rows[i].later, f.popped, rows[i].popped[column]);
+        assert_int_equal(f.queue->failed, rows[i].failed);
+        assert_int_equal(f.queue->ops->retry(f.queue, 10), rows[i].failed);
+        fifo_pop_all(&f);
+        fifo_close(&f);
+    }
+}
+
+TEST(what_failed_does_not_come_again_behind_a_newer_list) {
+    fifo_stage f;
+    fifo_open(&f, kind, "", &ki_allocator_default);
+    failing self = { &f, "a" };
+    fifo_play(&f, "+a=1");
+    pop_failing(&self);
+    fifo_play(&f, "{9: a=3}");
+    assert_int_equal(f.queue->ops->retry(f.queue, 10), 0);
+    self.bad = NULL;
+    assert_string_equal(pop_failing(&self), kind == KI_QUEUE_DELTA_FIFO ? "[a=3]" : "{9: a=3}");
+    assert_int_equal(f.queue->failed, 0);
+    fifo_close(&f);
+}
+
+TEST(a_key_of_the_first_list_that_failed_is_still_awaited) {
+    if (kind == KI_QUEUE_IN_ORDER)
+        return; /* there a list is one item, which starts over */
+    fifo_stage f;
+    fifo_open(&f, kind, "", &ki_allocator_default);
+    failing self = { &f, "a" };
+    fifo_play(&f, "{9: a=1 b=1}");
+    assert_string_equal(pop_failing(&self), "[b=1i]");
+    assert_false(f.queue->ops->has_synced(f.queue));
+    self.bad = NULL;
+    assert_int_equal(f.queue->ops->retry(f.queue, 10), 1);
+    assert_false(f.queue->ops->has_synced(f.queue));
+    assert_string_equal(pop_failing(&self), "[a=1i]");
+    assert_true(f.queue->ops->has_synced(f.queue));
+    fifo_close(&f);
+}
+
 /* --- what could not be read --------------------------------------------------------------------------------------- */
 
 TEST(what_could_not_be_read_is_not_deleted) {
@@ -337,9 +466,13 @@ TEST(what_is_known_ends_as_what_the_source_has) {
             fifo_play(&f, text);
             for (unsigned pops = next_random(&random) % 4; pops; pops--)
                 fifo_pop(&f, apply, &f, NULL);
+            if (next_random(&random) % 8 == 0)
+                (void)f.queue->ops->retry(f.queue, 2);
         }
-        while (f.queue->ops->length(f.queue))
+        while (ki_queue_length(f.queue)) {
+            (void)f.queue->ops->retry(f.queue, 2);
             fifo_pop(&f, apply, &f, NULL);
+        }
         assert_true(f.queue->ops->has_synced(f.queue));
         for (unsigned k = 0; k < KEYS; k++) {
             char key[32];
