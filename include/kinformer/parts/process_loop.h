@@ -16,8 +16,8 @@ typedef struct ki_process_loop_options {
     size_t size;       /* sizeof(ki_process_loop_options); set by the macro */
     ki_engine *engine; /* borrowed */
     ki_queue *queue;   /* borrowed; nothing else pops from it */
-    /* Processes what was popped. If `process` fails and has set `*ret_requeue`, the changes come again (ki_process),
-     * after a growing delay of up to a minute, and others are processed meanwhile. All that have failed come after the
+    /* Processes what was popped. If `process` fails and has set `*ret_requeue`, they are retried (ki_process) after
+     * a growing delay of up to a minute, and others are processed meanwhile. All that have failed are retried after the
      * same delay. If `process` fails otherwise, the changes are dropped. Called on the loop; must not block. */
     ki_process process;
     int64_t resync_ms; /* period of resyncs; 0: none; values from 1 to 999 are raised to 1000 */

@@ -41,10 +41,10 @@ typedef struct ki_deltas {
 } ki_deltas;
 
 /* Processes changes. `*ret_requeue` is false at the call. If `process` fails and has set `*ret_requeue`, the changes
- * come again, behind all others, unless a newer change of their key or a list has arrived: a bad key blocks no other.
- * (The RetryOnError that client-go had does so.) None of a batch counts as processed: the in-order queue passes its
- * changes again one by one, and those that fail come again. Changes stay first with KI_ERR_NO_MEMORY, as all others
- * would fail, too. A part of a list or resync that fails with `*ret_requeue` starts it over, and later changes wait.
+ * are retried behind all others, unless a newer change of their key or a list has arrived: a bad key blocks no other,
+ * as with the RetryOnError that client-go had. Of a batch none counts as processed: the in-order queue passes its
+ * changes one by one, and retries those that fail. Changes stay first with KI_ERR_NO_MEMORY, because all others would
+ * fail, too. A part of a list or resync that fails with `*ret_requeue` starts it over, and later changes wait.
  * Change the known objects last: a list finds deletions by them. Must not change the queue or pop from it. */
 typedef ki_status (*ki_process)(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) KI_NOEXCEPT;
 
@@ -99,7 +99,7 @@ KI_API void ki_queue_close(ki_queue *queue);
 /* Returns true once the first list is processed, and each list of a namespace that is initial; at once if the first
  * that is put is a change (as client-go's HasSynced). Returns false before, and for NULL. */
 KI_API bool ki_queue_has_synced(const ki_queue *queue);
-/* Returns the number of queued keys or changes, with those that have failed and come again, without the one being
+/* Returns the number of queued keys or changes, with those that have failed and will be retried, without the one being
  * processed; 0 for NULL. */
 KI_API size_t ki_queue_length(const ki_queue *queue);
 

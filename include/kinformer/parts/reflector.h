@@ -1,6 +1,6 @@
-/* parts/reflector.h: lists a source's objects, then watches them, and puts all changes into a queue (client-go's
- * Reflector). Recovers from every failure. A building block of an informer (parts/README.md, with the weaker promise of
- * these headers).
+/* parts/reflector.h: lists a source's objects, then watches them, and puts all changes into a queue, or keeps a store
+ * current (client-go's Reflector). Recovers from every failure. A building block of an informer (parts/README.md, with
+ * the weaker promise of these headers).
  *
  * Threads: everything on the loop, or while nothing drives the engine. */
 #ifndef KINFORMER_PARTS_REFLECTOR_H
@@ -25,13 +25,13 @@ typedef struct ki_reflector_options {
     size_t size;               /* sizeof(ki_reflector_options); set by the macro */
     ki_engine *engine;         /* borrowed */
     ki_list_watch *list_watch; /* borrowed */
-    ki_queue *queue;           /* borrowed; of the same allocator as the engine */
+    ki_queue *queue;           /* borrowed; of the same allocator as the engine; NULL: `store` */
     const char *name;          /* what is listed, such as "pods in default (app=x)"; for messages; borrowed */
     /* page_size, no_streaming_list, internal_error_retry_ms and the two of backoff are used; borrowed; NULL: their
      * defaults. */
     const ki_informer_options *given;
     ki_transform_step transform; /* applied to each decoded object */
-    /* With its `get`, an object that a list repeats is in memory once. */
+    /* With its `get`, an object that a list repeats is in memory once. With `store`: that store's. */
     ki_known_objects known;
     /* Called for each new state. `retry_at`: the time of the next attempt, as ki_engine_now has it, in nanoseconds; -1:
      * none is planned. */
@@ -44,11 +44,17 @@ typedef struct ki_reflector_options {
     /* The queue received a list or an event, or the version changed (ki_reflector_resource_version). */
     void (*on_progress)(void *user) KI_NOEXCEPT;
     void *user;
+    /* In place of `queue`: the reflector applies all changes to this store, some in each step of the loop, in the order
+     * of their arrival; a reader can see a part of a list. Nothing else changes the store. Once nothing waits, the
+     * store is at the version of the last list or event. A change that the store rejects is reported to `on_error` and
+     * dropped; after a lack of memory the reflector retries. Borrowed. */
+    ki_store *store;
 } ki_reflector_options;
 
 #define KI_REFLECTOR_OPTIONS(...) KI_SIZED_(ki_reflector_options, __VA_ARGS__)
 
-/* Makes a reflector. It sends nothing before ki_reflector_start. The engine, the source and the queue are needed.
+/* Makes a reflector. It sends nothing before ki_reflector_start. The engine, the source, and the queue or the store are
+ * needed.
  * Ownership: the caller frees the reflector with ki_reflector_free, before what it borrows. Blocks: no.
  * Errors: KI_ERR_INVALID, KI_ERR_NO_MEMORY, KI_ERR_SYSTEM. */
 KI_API KI_MUST_CHECK ki_status ki_reflector_new(const ki_reflector_options *options, ki_reflector **ret_reflector,

@@ -236,6 +236,76 @@ TEST(a_resync_comes_when_its_period_is_over_and_it_is_wanted) {
     }
 }
 
+/* --- a reflector on a store --- */
+
+static ki_status open_on_store(stage *s, const ki_allocator *allocator) {
+    static const ki_informer_options in_pages = { .size = sizeof in_pages, .no_streaming_list = true };
+    ki_status status = ki_store_new(&KI_STORE_OPTIONS(.allocator = allocator), &s->store, NULL);
+    if (status)
+        return status;
+    return ki_reflector_new(&KI_REFLECTOR_OPTIONS(.engine = s->engine.engine, .list_watch = &s->source.base,
+                                                  .store = s->store, .given = &in_pages),
+                            &s->reflector, NULL);
+}
+
+/* With a queue of each kind, and without one. */
+enum {
+    WITHOUT_QUEUE = KI_QUEUE_DELTA_FIFO + 1,
+    FORMS
+};
+
+static ki_status open_form(stage *s, int form, const ki_allocator *allocator) {
+    return form == WITHOUT_QUEUE ? open_on_store(s, allocator) : open_parts(s, (ki_queue_kind)form, allocator);
+}
+
+static void assert_stored(const stage *s, const char *key, const char *version) {
+    ki_object *obj = ki_store_get(s->store, key);
+    assert_int_equal(obj != NULL, version != NULL);
+    if (obj)
+        assert_string_equal(ki_object_resource_version(obj), version);
+    ki_object_unref(obj);
+}
+
+TEST(a_reflector_keeps_a_store_without_a_queue) {
+    stage s = { .failures = 0 };
+    assert_true(test_engine_open(&s.engine, NULL, 1));
+    fake_init(&s.source);
+    assert_int_equal(open_on_store(&s, NULL), KI_OK);
+    ki_reflector_start(s.reflector);
+    assert_true(test_engine_settle(&s.engine));
+    play(&s, "{10: a=5 b=6}; open");
+    assert_int_equal(ki_store_count(s.store), 2);
+    ki_snapshot *before = ki_store_snapshot(s.store);
+    assert_string_equal(ki_snapshot_resource_version(before), "10");
+    play(&s, "+c=11; ~a=12; -b=13");
+    assert_stored(&s, "default/a", "12");
+    assert_stored(&s, "default/b", NULL);
+    assert_stored(&s, "default/c", "11");
+    assert_int_equal(ki_snapshot_count(before), 2);
+    ki_snapshot_free(before);
+    play(&s, "error 410; wait 60000; {20: a=12 d=15}; open");
+    assert_stored(&s, "default/c", NULL); /* the list does not have it */
+    assert_stored(&s, "default/d", "15");
+    ki_snapshot *after = ki_store_snapshot(s.store);
+    assert_string_equal(ki_snapshot_resource_version(after), "20");
+    ki_snapshot_free(after);
+    close_parts(&s);
+}
+
+TEST(a_reflector_has_a_queue_or_a_store) {
+    stage s;
+    ki_reflector *reflector = NULL;
+    ki_error err = KI_ERROR_INIT;
+    open_stage(&s, KI_QUEUE_IN_ORDER);
+    ki_reflector_options options = KI_REFLECTOR_OPTIONS(.engine = s.engine.engine, .list_watch = &s.source.base);
+    assert_int_equal(ki_reflector_new(&options, &reflector, &err), KI_ERR_INVALID);
+    options.queue = s.queue;
+    options.store = s.store;
+    assert_int_equal(ki_reflector_new(&options, &reflector, &err), KI_ERR_INVALID);
+    assert_string_equal(ki_error_message(&err), "ki_reflector_options: .store beside .queue");
+    close_parts(&s);
+}
+
 /* --- a source that has its objects at hand, and calls back at once --- */
 
 typedef struct own_source {
@@ -356,14 +426,14 @@ TEST(a_source_that_fails_without_an_error_gets_one) {
 }
 
 TEST(parts_that_cannot_be_made_for_lack_of_memory_leave_nothing) {
-    for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
+    for (int form = 0; form < FORMS; form++) {
         scarce_memory memory = SCARCE_MEMORY_LATER;
         while (scarce_memory_next(&memory)) {
             stage s = { .failures = 0 };
             assert_true(test_engine_open(&s.engine, &memory.allocator, 1));
             fake_init(&s.source);
             scarce_memory_begin(&memory);
-            ki_status status = open_parts(&s, kind, &memory.allocator);
+            ki_status status = open_form(&s, form, &memory.allocator);
             assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
             if (!status)
                 ki_reflector_start(s.reflector);
@@ -373,13 +443,13 @@ TEST(parts_that_cannot_be_made_for_lack_of_memory_leave_nothing) {
 }
 
 TEST(lack_of_memory_loses_no_change) {
-    for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
+    for (int form = 0; form < FORMS; form++) {
         scarce_memory memory = SCARCE_MEMORY_LATER;
         while (scarce_memory_next(&memory)) {
             stage s = { .failures = 0 };
             assert_true(test_engine_open(&s.engine, &memory.allocator, 1));
             fake_init(&s.source);
-            assert_int_equal(open_parts(&s, kind, &memory.allocator), KI_OK);
+            assert_int_equal(open_form(&s, form, &memory.allocator), KI_OK);
             ki_reflector_start(s.reflector);
             assert_true(test_engine_settle(&s.engine));
             play(&s, "{10: a=5 b=6}; open");
