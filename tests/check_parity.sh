@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Checks that every kinformer test that PARITY.md names exists, and that a row without one says why. Where client-go's sources are on this machine
-# (the end-to-end tests download them): that each of its tests in the folders of PARITY.md has a row, and each row is one of them. Where
-# controller-runtime's are: that each of its It("...") in the files of PARITY.md has a row. Run by ctest.
+# Checks that every kinformer test that PARITY.md names exists, and that a row without one says why. Where the sources of client-go and
+# controller-runtime are on this machine (the end-to-end tests download them): that each of their tests (func Test..., It("..."),
+# DescribeTable("...")) has a row, that each folder with tests is a heading or a line under "without rows", and that each row of a func Test is one.
+# Run by ctest.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -35,12 +36,14 @@ declare -A folders
 folder='' file=''
 
 declare -A spec_of # "pkg/predicate/predicate_test.go should return true": it has a row
-note_specs() {      # "should do this; in that case: should do that"
-    local specs spec
+note_specs() {      # "should do this; TestA, TestB; in that case: should do that"
+    local specs spec names name
     IFS=';' read -ra specs <<<"$1"
     for spec in "${specs[@]}"; do
         spec=${spec##*: } spec=${spec# } spec=${spec% }
-        spec_of["$peer/$file $spec"]=1
+        names=("$spec")
+        [[ $spec != Test* ]] || IFS=',' read -ra names <<<"${spec// /}"
+        for name in "${names[@]}"; do spec_of["$peer/$file $name"]=1; done
     done
 }
 
@@ -59,6 +62,7 @@ while IFS='|' read -r begin theirs ours note rest; do
     case "$begin" in
     '### '*) file=${begin#'### '} ;;
     '## controller-runtime: '*) peer=${begin#'## controller-runtime: '} folder='' file='' ;;
+    '## client-go: without rows') peer='' folder='' file='' ;;
     '## '*)
         peer=''
         folder=${begin#'## '}
@@ -78,12 +82,24 @@ while IFS='|' read -r begin theirs ours note rest; do
     fi
 done < <(grep -E '^(\||##)' PARITY.md)
 
-version=$(sed -n 's,^\tk8s.io/client-go \(v[0-9.]*\)$,\1,p' e2e/go.mod)
-module=${GOMODCACHE:-${GOPATH:-${HOME:-}/go}/pkg/mod}/k8s.io/client-go@$version
-compared='client-go is not here to compare with'
+modules=${GOMODCACHE:-${GOPATH:-${HOME:-}/go}/pkg/mod}
+compared=''
+version_of() { sed -n "s,^\t$1 \(v[0-9.]*\)\$,\1,p" e2e/go.mod; }
+
+# Complains of each folder of a module that has tests, and neither a heading "## PREFIX FOLDER" nor a line under "without rows".
+check_folders() { # NAME, MODULE'S FOLDER, PREFIX
+    local without path
+    without=$(sed -n "/^## $1: without rows/,/^## /p" PARITY.md | sed -n 's/^- \([^:]*\):.*/\1/p; s/^- \(pkg[^ ,]*\), .*/\1/p' | tr -d ' ' | tr ',' '\n')
+    while read -r path; do
+        grep -qE "^## $3$path(:|\$)" PARITY.md || grep -qxF "$path" <<<"$without" || complain "$1: $path has tests, and neither rows nor a reason"
+    done < <(cd "$2" && grep -rlE '^func Test|^[[:space:]]*F?It\(' --include='*_test.go' . | sed 's,^\./,,; s,/[^/]*$,,' | sort -u)
+}
+
+version=$(version_of k8s.io/client-go) module=$modules/k8s.io/client-go@$version
 if [ -d "$module" ]; then
     declare -A theirs_of
     for folder in "${!folders[@]}"; do
+        [ -d "$module/$folder" ] || continue
         for file in "$module/$folder"/*_test.go; do
             while read -r test; do
                 theirs_of["$folder/${file##*/} $test"]=1
@@ -92,22 +108,31 @@ if [ -d "$module" ]; then
     done
     for test in "${!theirs_of[@]}"; do [ -n "${row_of[$test]:-}" ] || complain "$test: has no row"; done
     for test in "${!row_of[@]}"; do [ -n "${theirs_of[$test]:-}" ] || complain "$test: client-go has no such test"; done
-    compared="${#theirs_of[@]} tests of client-go $version, each with a row"
+    check_folders client-go "$module" ''
+    compared+="; ${#theirs_of[@]} tests of client-go $version, each with a row"
 fi
 
-runtime=${GOMODCACHE:-${GOPATH:-${HOME:-}/go}/pkg/mod}/sigs.k8s.io/controller-runtime@v0.25.2
-if [ -d "$runtime" ]; then
-    declare -A files_of
-    for spec in "${!spec_of[@]}"; do files_of[${spec%%_test.go *}_test.go]=1; done
-    all_specs=$(printf '\n%s' "${!spec_of[@]}") # a text of several lines is known by its first
-    for file in "${!files_of[@]}"; do
-        while read -r spec; do
-            [[ $all_specs == *$'\n'"$file $spec"* ]] || complain "controller-runtime: $file: \"$spec\" has no row"
-        done < <(sed -nE 's/^[[:space:]]*F?It\("(([^"\\]|\\.)*)".*/\1/p' "$runtime/$file" | sed 's/\\"/"/g')
+version=$(version_of sigs.k8s.io/controller-runtime) module=$modules/sigs.k8s.io/controller-runtime@$version
+if [ -d "$module" ]; then
+    tests=0 all_specs=$(printf '\n%s' "${!spec_of[@]}") # a text of several lines is known by its first
+    while read -r peer; do
+        for path in "$module/$peer"/*_test.go; do
+            file=$peer/${path##*/}
+            [[ $file != *_suite_test.go && -z ${spec_of["$file every test"]:-} ]] || continue
+            while read -r spec; do
+                tests=$((tests + 1))
+                [[ $all_specs == *$'\n'"$file $spec"* ]] || complain "controller-runtime: $file: \"$spec\" has no row"
+            done < <(sed -nE 's/^[[:space:]]*(F?It|DescribeTable)\("[[:space:]]*(([^"\\]|\\.)*)".*/\2/p; s/^func (Test[A-Za-z0-9_]*).*/\1/p' "$path" | sed 's/\\"/"/g')
+        done
+    done < <(sed -n 's/^## controller-runtime: \(pkg.*\)/\1/p' PARITY.md)
+    for test in "${!spec_of[@]}"; do
+        [[ ${test#* } != Test* ]] || grep -q "^func ${test#* }(" "$module/${test%% *}" || complain "$test: controller-runtime has no such test"
     done
-    compared+="; ${#spec_of[@]} specs of controller-runtime have a row"
+    check_folders controller-runtime "$module" 'controller-runtime: '
+    compared+="; $tests tests of controller-runtime $version, each with a row"
 fi
+[ -n "$compared" ] || compared='; neither client-go nor controller-runtime is here to compare with'
 
 [ "$rows" -gt 0 ] || complain "has no rows"
-[ "$bad" -ne 0 ] || echo "PARITY.md: $rows rows, $names tests named, all there; $compared"
+[ "$bad" -ne 0 ] || echo "PARITY.md: $rows rows, $names tests named, all there$compared"
 exit "$bad"

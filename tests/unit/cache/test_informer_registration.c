@@ -171,25 +171,35 @@ static void ignore_removal(void *user) {
     (void)user;
 }
 
-static void ignore_event(const ki_event *event, void *user) {
-    (void)event, (void)user;
+static void count_event(const ki_event *event, void *user) {
+    (void)event;
+    ++*(int *)user;
 }
 
-static void ignore_call(ki_informer *informer, void *user) {
-    (void)informer, (void)user;
+static void count_call(ki_informer *informer, void *user) {
+    (void)informer;
+    ++*(int *)user;
 }
 
-TEST(a_handler_needs_only_one_function) {
-    const ki_handler handlers[] = { { .on_add = ignore_event },
-                                    { .on_update = ignore_event },
-                                    { .on_delete = ignore_event },
-                                    { .on_synced = ignore_call },
-                                    { .on_changed = ignore_call } };
-    stage s;
-    open_stage(&s, 0);
-    for (size_t i = 0; i < sizeof handlers / sizeof *handlers; i++)
-        assert_int_equal(ki_informer_add_handler(s.informer, &handlers[i], NULL, NULL), KI_OK);
-    close_stage(&s);
+TEST(a_handler_with_one_function_is_called_for_its_events_and_no_other) {
+    static const struct {
+        ki_handler handler;
+        int calls;
+    } cases[] = { { { .on_add = count_event }, 2 },
+                  { { .on_update = count_event }, 1 },
+                  { { .on_delete = count_event }, 1 },
+                  { { .on_synced = count_call }, 1 } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int calls = 0;
+        stage s;
+        open_stage(&s, 0);
+        assert_int_equal(ki_informer_add_handler(s.informer, &cases[i].handler, &calls, NULL), KI_OK);
+        start_stage(&s);
+        play_each(&s, LISTED);
+        play_each(&s, "~a=11; -b=12");
+        assert_int_equal(calls, cases[i].calls);
+        close_stage(&s);
+    }
 }
 
 TEST(a_registration_that_makes_no_sense_is_rejected) {

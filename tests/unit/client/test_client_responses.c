@@ -219,6 +219,20 @@ TEST(each_try_has_the_whole_body_until_one_succeeds) {
 
 /* --- what is never sent ------------------------------------------------------------------------------------------- */
 
+TEST(each_of_twenty_requests_at_a_time_has_all_of_its_attempts) {
+    client_stage self;
+    client_stage_open(&self, NULL);
+    self.script[0] = (client_reply){ .status = 500, .retry_after_ms = 1000 };
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(ki_client_send(self.client, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_UPDATE, POD, BODY),
+                                        client_stage_response, &self, NULL, NULL),
+                         KI_OK);
+    assert_true(test_engine_advance(&self.engine, 29000));
+    assert_int_equal(self.ends, 20);
+    assert_int_equal(self.requests, 20 * 11); /* the first, and ten retries */
+    client_stage_close(&self);
+}
+
 TEST(no_segment_of_the_path_may_lead_elsewhere) {
     static const char *const segments[] = { ".", "..", "test/segment", "test%2bsegment" };
     client_stage self;

@@ -225,6 +225,11 @@ TEST(an_entry_has_all_fields_that_the_server_sends) {
         assert_string_equal(found->resource.version, i == 2 ? "v2" : "v1");
     }
     assert_null(ki_resource_map_in_category(self.map, "all", &cursor));
+    static const char *const unknown[] = { "targaryens", "al", "alls", "" };
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        cursor = 0;
+        assert_null(ki_resource_map_in_category(self.map, unknown[i], &cursor));
+    }
     assert_string_equal(ki_resource_map_nearest(self.map, "deplyoment"), "deployments");
     assert_null(ki_resource_map_nearest(self.map, "zzzzzzzz"));
     assert_string_equal(ki_resource_map_failed_at(self.map, 0), "metrics.k8s.io/v1beta1");
