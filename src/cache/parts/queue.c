@@ -28,7 +28,7 @@ ki_status ki_queue_pop(ki_queue *queue, ki_process process, void *user, ki_error
     if (!queue || !process)
         return ki_error_missing(err, "ki_queue_pop");
     queue->slice = 0;
-    if (!queue->ops->length(queue) && queue->failed)
+    if (queue->failed && !queue->ops->length(queue))
         (void)queue->ops->retry(queue, KI_QUEUE_SLICE);
     return queue->ops->pop(queue, process, user, err);
 }

@@ -525,7 +525,7 @@ static ki_status pop_unit(delta_fifo *fifo, ki_process process, void *user, ki_e
     fifo->is_processing = true;
     ki_status status = process(&deltas, user, &requeue, err);
     fifo->is_processing = false;
-    if (ki_fifo_stays(&fifo->base, &fifo->unit, 1, status, requeue))
+    if (requeue && ki_fifo_stays(&fifo->base, &fifo->unit, 1, status))
         return status;
     ki_fifo_note_processed(&fifo->base, ki_object_memory(obj));
     take_from_rest(fifo);
@@ -544,7 +544,7 @@ static ki_status pop_entry(delta_fifo *fifo, ki_process process, void *user, ki_
         fifo->is_processing = true;
         status = process(&deltas, user, &requeue, err);
         fifo->is_processing = false;
-        stays = ki_fifo_stays(&fifo->base, e->deltas, e->count, status, requeue);
+        stays = requeue && ki_fifo_stays(&fifo->base, e->deltas, e->count, status);
     }
     if (!stays)
         drop(fifo, e);

@@ -61,11 +61,10 @@ static bool has_newer(const ki_fifo *fifo, const char *key) {
     return false;
 }
 
-bool ki_fifo_stays(ki_fifo *fifo, const ki_change *changes, size_t count, ki_status status, bool requeue) {
-    bool is_failed = status && status != KI_ERR_NO_MEMORY && requeue;
+bool ki_fifo_stays(ki_fifo *fifo, const ki_change *changes, size_t count, ki_status status) {
+    bool is_failed = status && status != KI_ERR_NO_MEMORY;
     fifo->queue.stays_first =
-        requeue &&
-        (!is_failed || (!has_newer(fifo, ki_object_key(changes[0].obj)) && add_failed(fifo, changes, count)));
+        !is_failed || (!has_newer(fifo, ki_object_key(changes[0].obj)) && add_failed(fifo, changes, count));
     return fifo->queue.stays_first;
 }
 

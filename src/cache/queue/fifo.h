@@ -72,9 +72,9 @@ ki_status ki_fifo_set_empty(const ki_fifo *fifo, ki_error *err);
 ki_arrival *ki_fifo_first(const ki_fifo *fifo);
 /* Drops the first arrival: it is worked off. */
 void ki_fifo_drop(ki_fifo *fifo);
-/* `process` returned for an item, with `requeue`. Returns true if the item stays the first one: all others would fail,
- * too. Else the caller drops the item; with `requeue` its changes, which are of one key, have failed. */
-bool ki_fifo_stays(ki_fifo *fifo, const ki_change *changes, size_t count, ki_status status, bool requeue);
+/* `process` returned for an item, and wants it requeued. Returns true if the item stays the first one: all others would
+ * fail, too. Else its changes, which are of one key, have failed, and the caller drops the item. */
+bool ki_fifo_stays(ki_fifo *fifo, const ki_change *changes, size_t count, ki_status status);
 /* A unit of the first arrival, a list that has not begun. Drops the next failed item that it is newer than. Returns
  * false if no failed item is left. */
 bool ki_fifo_look_at_failed(ki_fifo *fifo, const ki_queued_list *list);

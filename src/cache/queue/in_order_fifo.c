@@ -67,14 +67,17 @@ static bool add_to_batch(in_order_fifo *fifo, size_t count) {
 /* Fills the batch with events from the front. Returns their number, at least 1. */
 static size_t gather(in_order_fifo *fifo) {
     size_t count = 0;
-    while (at(fifo, 1) && !fifo->singly && fits_batch(fifo, count) && add_to_batch(fifo, count))
+    if (!at(fifo, 1) || fifo->singly) { /* one event, the usual case: no keys to compare */
+        fifo->batch[0] = at(fifo, 0)->change;
+        return 1;
+    }
+    while (fits_batch(fifo, count) && add_to_batch(fifo, count))
         count++;
     for (size_t i = 0; i < count; i++)
         ki_map_remove(&fifo->keys, ki_str_of(ki_object_key(fifo->batch[i].obj)));
-    if (count)
-        return count;
-    fifo->batch[0] = at(fifo, 0)->change; /* one event, the usual case: no keys to compare */
-    return 1;
+    if (!count) /* without memory */
+        fifo->batch[0] = at(fifo, 0)->change;
+    return count ? count : 1;
 }
 
 static ki_status pop_events(in_order_fifo *fifo, ki_process process, void *user, ki_error *err) {
@@ -88,7 +91,7 @@ static ki_status pop_events(in_order_fifo *fifo, ki_process process, void *user,
         fifo->singly = count;
         return KI_OK;
     }
-    if (ki_fifo_stays(&fifo->base, deltas.items, count, status, requeue))
+    if (requeue && ki_fifo_stays(&fifo->base, deltas.items, count, status))
         return status;
     fifo->singly -= fifo->singly > 0;
     for (size_t i = 0; i < count; i++)
