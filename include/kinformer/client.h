@@ -16,6 +16,12 @@
  * Retry-After. With requests_per_second the requests of a client and the lists of its factory's informers share one
  * client-side limit. Requests pass in the order in which they were made.
  *
+ * Requests in flight: at most 32 of a client by default (requests_in_flight). Further requests wait in the order in
+ * which they were made, without a connection or a descriptor. Each ends by its own time limit, its cancellation, or the
+ * end of its term, as if it had been sent. A request that waits to be retried is not in flight. Not counted are the
+ * lists and watches of informers (each namespace of a set has one at a time), discovery, the Leases of leader election,
+ * and requests with on_data, whose response can be without an end: the program decides how many there are.
+ *
  * Retries: a 429 or 5xx response with Retry-After is retried after that time, and a GET whose connection broke before a
  * response after 1 s; at most 10 times. A write is not sent again after a broken connection, because the server may
  * have executed it; but it is, after 1 s, if the server refused its HTTP/2 stream: it then has not.
@@ -56,6 +62,7 @@ typedef struct ki_client_options {
     const ki_log *log;             /* of the client's own engine; copied; NULL: no log */
     int requests_per_second;       /* the rate limit; 0: the configuration's; < 0: no limit */
     int request_burst;             /* requests at once before the rate limit applies; 0: the configuration's */
+    int requests_in_flight;        /* the bound of requests in flight; 0: 32; < 0: none */
 } ki_client_options;
 
 #define KI_CLIENT_OPTIONS(...) KI_SIZED_(ki_client_options, __VA_ARGS__)

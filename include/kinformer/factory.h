@@ -59,6 +59,7 @@ typedef struct ki_factory_options {
      * too. A request without a `view` is thus another informer than one of the same resource with a view: name the view
      * in both to share it. 0: none drops contents. */
     ki_keep keep_at_limit;
+    int requests_in_flight; /* the client's bound of requests in flight (client.h); 0: 32; < 0: none */
 } ki_factory_options;
 
 #define KI_FACTORY_OPTIONS(...) KI_SIZED_(ki_factory_options, __VA_ARGS__)

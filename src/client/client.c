@@ -12,6 +12,7 @@
 
 enum {
     DEFAULT_BURST = 10,
+    DEFAULT_IN_FLIGHT = 32,
     GRACE_MS = 250 /* extra time for the loop to report the timeout with its cause */
 };
 
@@ -24,6 +25,12 @@ void ki_client_limit_of(const ki_config *config, int per_second, int burst, int 
         burst = config && config->request_burst ? config->request_burst : DEFAULT_BURST;
     *ret_per_second = per_second;
     *ret_burst = burst;
+}
+
+size_t ki_client_in_flight_of(int requests_in_flight) {
+    if (requests_in_flight < 0)
+        return SIZE_MAX;
+    return requests_in_flight ? (size_t)requests_in_flight : DEFAULT_IN_FLIGHT;
 }
 
 void ki_client_cancel_all(ki_client *client) {
@@ -51,6 +58,7 @@ static void tear_down_on_loop(void *user) {
     ki_client *client = user;
     ki_client_cancel_all(client);
     ki_end_hook_remove(&client->end_hook);
+    ki_in_flight_close(&client->in_flight);
     if (client->own_throttle)
         ki_throttle_close(client->own_throttle);
     if (client->owns_transport)
@@ -89,6 +97,7 @@ ki_status ki_client_new_of(const ki_client_parts *parts, ki_client **ret_client,
     client->throttle = parts->throttle;
     client->is_factorys = true;
     client->response_max = KI_CLIENT_RESPONSE_MAX;
+    ki_in_flight_init(&client->in_flight, parts->engine, parts->in_flight_max);
     ki_status status = ki_mutex_init(&client->mutex, err);
     if (status) {
         ki_free(allocator, client);
@@ -132,7 +141,10 @@ static ki_status add_throttle(ki_client *client, int per_second, int burst, ki_e
 /* `transport` NULL: makes one for `config`. */
 static ki_status make(ki_engine *engine, const ki_config *config, ki_transport *transport,
                       const ki_client_options *given, ki_client **ret_client, ki_error *err) {
-    const ki_client_parts parts = { .engine = engine, .may_drive = !given->engine, .transport = transport };
+    const ki_client_parts parts = { .engine = engine,
+                                    .may_drive = !given->engine,
+                                    .transport = transport,
+                                    .in_flight_max = ki_client_in_flight_of(given->requests_in_flight) };
     ki_client *client = NULL;
     ki_status status = ki_client_new_of(&parts, &client, err);
     if (status)
@@ -273,7 +285,8 @@ ki_status ki_client_do(ki_client *client, const ki_client_request *request, ki_r
     ki_refcount_init(&waiting->refs);
     ki_refcount_inc(&waiting->refs); /* for the callback */
     ki_pending_request *pending = NULL;
-    ki_status status = ki_pending_request_start(client, request, false, 0, on_response, waiting, &pending, err);
+    ki_status status =
+        ki_pending_request_start(client, request, KI_REQUEST_OF_PROGRAM, 0, on_response, waiting, &pending, err);
     if (status)
         drop(waiting);
     else

@@ -5,6 +5,7 @@
 
 #include <kinformer/client.h>
 
+#include "src/client/in_flight.h"
 #include "src/client/throttle.h"
 #include "src/engine/thread.h"
 #include "src/object/format.h"
@@ -29,6 +30,7 @@ struct ki_client {
     ki_pending_request *first; /* requests that have not ended */
     bool is_closed;            /* new requests fail with KI_ERR_STATE */
     /* loop only */
+    ki_in_flight in_flight;
     ki_end_hook end_hook;
 };
 
@@ -38,6 +40,7 @@ typedef struct ki_client_parts {
     bool may_drive;
     ki_transport *transport;
     ki_throttle *throttle; /* NULL: none */
+    size_t in_flight_max;
 } ki_client_parts;
 /* Makes a client of borrowed parts; ki_client_free_of frees it. Errors: KI_ERR_NO_MEMORY, those of ki_mutex_init. */
 ki_status ki_client_new_of(const ki_client_parts *parts, ki_client **ret_client, ki_error *err);
@@ -50,6 +53,9 @@ void ki_client_free_of(ki_client *client);
 /* Computes the client's rate limit: the options' numbers, else the configuration's. *ret_per_second < 0: no limit, the
  * default. */
 void ki_client_limit_of(const ki_config *config, int per_second, int burst, int *ret_per_second, int *ret_burst);
+
+/* Computes the bound of requests in flight from an option; SIZE_MAX: none. */
+size_t ki_client_in_flight_of(int requests_in_flight);
 
 /* Copies options of any known size; NULL: none. Errors: KI_ERR_INVALID (no size). */
 ki_status ki_request_options_take(const ki_request_options *given, ki_request_options *ret_options, ki_error *err);
@@ -69,10 +75,14 @@ ki_status ki_client_patch_like(ki_client *client, const ki_resource *resource, k
 /* Ends every request with KI_ERR_CANCELLED. Loop only. */
 void ki_client_cancel_all(ki_client *client);
 
-/* Works as ki_client_send. `is_internal`: the request bypasses the client's rate limit, and belongs to no term
- * (discovery, Leases). `response_max`: the limit of the response in bytes if it is lower than the client's; 0: the
+typedef enum ki_request_kind {
+    KI_REQUEST_OF_PROGRAM,
+    KI_REQUEST_INTERNAL, /* passes rate limit and bound by, and belongs to no term: discovery, Leases */
+    KI_REQUEST_ONCE      /* is not retried: its sender does that */
+} ki_request_kind;
+/* Works as ki_client_send. `response_max`: the limit of the response in bytes if it is lower than the client's; 0: the
  * client's. */
-ki_status ki_pending_request_start(ki_client *client, const ki_client_request *given, bool is_internal,
+ki_status ki_pending_request_start(ki_client *client, const ki_client_request *given, ki_request_kind kind,
                                    size_t response_max, ki_response_handler on_response, void *user,
                                    ki_pending_request **ret_request, ki_error *err);
 /* Ends the request now with KI_ERR_CANCELLED. Loop only. */

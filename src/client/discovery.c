@@ -206,8 +206,8 @@ static ki_status send_request(fetch *self, const char *path, const char *accept,
     const ki_request_options options = KI_REQUEST_OPTIONS(.timeout_ms = self->discovery->timeout_ms);
     const ki_client_request request =
         KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "GET", .path = path, .accept = accept, .options = &options);
-    ki_status status =
-        ki_pending_request_start(self->discovery->client, &request, true, response_max, on_response, user, NULL, err);
+    ki_status status = ki_pending_request_start(self->discovery->client, &request, KI_REQUEST_INTERNAL, response_max,
+                                                on_response, user, NULL, err);
     if (!status)
         self->pending++;
     return status;

@@ -1,8 +1,12 @@
-/* pending_request.c: one request from sending to its end: its place in the rate limit, its attempts, its response.
+/* pending_request.c: one request from sending to its end: its place among those in flight and in the rate limit, its
+ * attempts, its response.
  *
- *     posted ──► queued (the limit) ──► sent ──► response ──► ended
- *                   ▲                     │
- *                   └── waiting to retry ◄┘  429, 5xx with Retry-After; a refused stream; a GET that was cut
+ *     posted ──► queued (in flight) ──► queued (the rate limit) ──► sent ──► response ──► ended
+ *                   ▲                                                 │
+ *                   └───────────────────── waiting to retry ◄─────────┘  429, 5xx with Retry-After; a refused stream;
+ *                                                                        a GET that was cut
+ *
+ * A request takes its place in flight first, so that what waited there does not exceed the rate limit later.
  *
  * Everything runs on the loop except ki_pending_request_start, _cancel and _free. A callback may cancel the request.
  * The memory is freed with the last reference: the client's list, the program's handle, and functions on the stack that
@@ -38,13 +42,16 @@ struct ki_pending_request {
     bool (*on_data)(const void *data, size_t size, void *user);
     void *user;
     ki_throttle *throttle; /* NULL: no limit */
+    bool is_counted;       /* takes a place among the client's requests in flight */
     size_t response_max;
+    int retries_max;
     int64_t deadline; /* INT64_MAX: none */
     /* loop only */
     ki_term_place place; /* in its term of leadership */
     ki_task start, cancel;
     ki_timer deadline_timer, retry_timer;
-    ki_ticket ticket;
+    ki_ticket ticket, place_ticket; /* for the rate limit; for a place in flight */
+    bool has_place;                 /* in flight */
     ki_exchange *exchange;
     int retries;
     bool has_ended;
@@ -98,6 +105,9 @@ static void remove_from_client(ki_client *client, ki_pending_request *pending) {
 static void forget_attempt(ki_pending_request *pending) {
     ki_exchange *exchange = pending->exchange;
     pending->exchange = NULL;
+    if (pending->has_place)
+        ki_in_flight_leave(&pending->client->in_flight);
+    pending->has_place = false;
     if (exchange)
         ki_transport_cancel(pending->client->transport, exchange);
     ki_list_decoder_free(pending->list);
@@ -121,6 +131,7 @@ static void finish(ki_pending_request *pending, const ki_error *why) {
     pending->response = NULL; /* owned by this function; forget_attempt must not free it */
     forget_attempt(pending);
     ki_throttle_leave(pending->throttle, &pending->ticket);
+    ki_in_flight_withdraw(&client->in_flight, &pending->place_ticket);
     remove_from_client(client, pending); /* after this no thread posts its tasks */
     ki_task_cancel(&pending->start);
     ki_task_cancel(&pending->cancel);
@@ -160,7 +171,7 @@ static bool is_before_deadline(const ki_pending_request *pending, int64_t delay_
 static bool retry_in(ki_pending_request *pending, int64_t delay_ms) {
     int64_t when;
     int64_t delay_ns = delay_ms < INT64_MAX / KI_MILLISECONDS(1) ? KI_MILLISECONDS(delay_ms) : INT64_MAX;
-    if (pending->retries >= KI_CLIENT_MAX_RETRIES || !is_before_deadline(pending, delay_ns, &when))
+    if (pending->retries >= pending->retries_max || !is_before_deadline(pending, delay_ns, &when))
         return false;
     pending->retries++;
     forget_attempt(pending);
@@ -177,7 +188,10 @@ static void deadline_passed(ki_timer *timer, void *user) {
     (void)timer;
     ki_pending_request *pending = user;
     char cause[REASON_MAX], message[2 * REASON_MAX] = "timed out waiting for a response";
-    if (pending->ticket.waiting)
+    if (pending->place_ticket.waiting)
+        snprintf(message, sizeof message, "timed out waiting for the %zu requests of the client in flight",
+                 pending->client->in_flight.count);
+    else if (pending->ticket.waiting)
         snprintf(message, sizeof message, "timed out waiting for the client's rate limit");
     else if (!pending->exchange)
         snprintf(message, sizeof message, "timed out waiting to retry");
@@ -382,19 +396,30 @@ static void transmit(void *user) {
     unref(pending);
 }
 
-/* Takes a place in the client's rate limit. Ends the request at once if its turn would come after the deadline. */
+/* Waits for the request's turn in the rate limit. The timer ends a request whose place comes with its deadline. */
+static void pass_limit(void *user) {
+    ki_pending_request *pending = user;
+    pending->has_place = pending->is_counted;
+    if (ki_engine_now(pending->client->engine) >= pending->deadline)
+        return;
+    if (ki_throttle_pass(pending->throttle, &pending->ticket, transmit, pending))
+        transmit(pending);
+}
+
+/* Takes a place in flight. Ends the request at once if its turn in the rate limit would come after the deadline. */
 static void attempt(ki_pending_request *pending) {
+    ki_in_flight *in_flight = &pending->client->in_flight;
     if (!ki_term_lasts(&pending->place.term)) {
         term_ended(pending);
         return;
     }
-    int64_t when, delay = ki_throttle_delay(pending->throttle);
+    int64_t when, delay = ki_throttle_delay(pending->throttle, pending->is_counted ? in_flight->queue.count : 0);
     if (delay > 0 && !is_before_deadline(pending, delay, &when)) {
         fail_with(pending, KI_ERR_TIMEOUT, "the client's rate limit would delay the request past its timeout");
         return;
     }
-    if (ki_throttle_pass(pending->throttle, &pending->ticket, transmit, pending))
-        transmit(pending);
+    if (!pending->is_counted || ki_in_flight_enter(in_flight, &pending->place_ticket, pass_limit, pending))
+        pass_limit(pending);
 }
 
 static void start(ki_task *task, void *user) {
@@ -468,7 +493,7 @@ static ki_status post(ki_client *client, ki_pending_request *pending, ki_error *
     return status;
 }
 
-ki_status ki_pending_request_start(ki_client *client, const ki_client_request *given, bool is_internal,
+ki_status ki_pending_request_start(ki_client *client, const ki_client_request *given, ki_request_kind kind,
                                    size_t response_max, ki_response_handler on_response, void *user,
                                    ki_pending_request **ret_request, ki_error *err) {
     ki_client_request request;
@@ -481,7 +506,10 @@ ki_status ki_pending_request_start(ki_client *client, const ki_client_request *g
     ki_pending_request *pending = new_pending(client, &request, on_response, user);
     if (!pending)
         return ki_error_no_memory(err, "making a request");
+    bool is_internal = kind == KI_REQUEST_INTERNAL;
     pending->throttle = is_internal ? NULL : client->throttle;
+    pending->is_counted = !is_internal && !request.on_data; /* a stream may have no end */
+    pending->retries_max = kind == KI_REQUEST_ONCE ? 0 : KI_CLIENT_MAX_RETRIES;
     pending->response_max = response_max && response_max < client->response_max ? response_max : client->response_max;
     status = ki_outgoing_make(client->allocator, &request, &options, &pending->out, err);
     if (status) {
@@ -510,5 +538,5 @@ ki_status ki_client_send(ki_client *client, const ki_client_request *request, ki
         return ki_error_set(err, KI_ERR_INVALID, "ki_client_send: the client, the request or the callback is missing");
     if (ki_engine_check_process(client->engine, err))
         return KI_ERR_STATE;
-    return ki_pending_request_start(client, request, false, 0, on_response, user, ret_request, err);
+    return ki_pending_request_start(client, request, KI_REQUEST_OF_PROGRAM, 0, on_response, user, ret_request, err);
 }

@@ -3,22 +3,14 @@
 #define KI_CLIENT_THROTTLE_H
 
 #include "src/client/limiter.h"
+#include "src/client/ticket.h"
 #include "src/engine/engine.h"
-
-/* A place in the queue, embedded in the waiting request; zero it before its first use. */
-typedef struct ki_ticket {
-    struct ki_ticket *next, *previous; /* private, as all members */
-    bool waiting;
-    void (*granted)(void *user);
-    void *user;
-} ki_ticket;
 
 typedef struct ki_throttle {
     ki_engine *engine;
     ki_limiter limiter;
     ki_timer timer;
-    ki_ticket *first, *last;
-    uint64_t count;
+    ki_ticket_queue queue;
 } ki_throttle;
 
 /* Sets the limit (see ki_limiter_init) and makes the timer. */
@@ -28,8 +20,8 @@ void ki_throttle_close(ki_throttle *throttle);
 /* Returns true if the caller may send now. Otherwise queues `ticket` and calls `granted` at its turn (first come, first
  * served), never from inside this function. `throttle` NULL: no limit. */
 bool ki_throttle_pass(ki_throttle *throttle, ki_ticket *ticket, void (*granted)(void *user), void *user);
-/* Returns how long a new ticket would wait, in nanoseconds. NULL: 0. */
-int64_t ki_throttle_delay(ki_throttle *throttle);
+/* Returns how long a new ticket would wait behind `ahead` more, in nanoseconds. NULL: 0. */
+int64_t ki_throttle_delay(ki_throttle *throttle, size_t ahead);
 /* Removes the ticket from the queue; does nothing if the ticket does not wait. */
 void ki_throttle_leave(ki_throttle *throttle, ki_ticket *ticket);
 

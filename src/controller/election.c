@@ -403,8 +403,8 @@ static ki_status send_request(ki_elector *elector, ki_elector_step step, ki_clie
     request->options = &options;
     elector->sent_at = ki_engine_now(elector->engine);
     elector->step = step;
-    ki_status status = ki_pending_request_start(elector->client, request, true, KI_LEASE_BYTES_MAX, on_response,
-                                                elector, &elector->pending, err);
+    ki_status status = ki_pending_request_start(elector->client, request, KI_REQUEST_INTERNAL, KI_LEASE_BYTES_MAX,
+                                                on_response, elector, &elector->pending, err);
     if (status)
         elector->step = KI_ELECTOR_IDLE;
     return status;

@@ -236,7 +236,8 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
                        &factory->limit_burst);
     ki_engine_call(factory->engine, set_up_on_loop, factory);
     ki_throttle *throttle = factory->limit_per_second >= 0 ? &factory->throttle : NULL;
-    const ki_client_parts parts = { factory->engine, factory->owns_engine, factory->transport, throttle };
+    const ki_client_parts parts = { factory->engine, factory->owns_engine, factory->transport, throttle,
+                                    ki_client_in_flight_of(given->requests_in_flight) };
     ki_status status = ki_client_new_of(&parts, &factory->client, err);
     if (status)
         return status;

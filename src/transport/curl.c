@@ -34,6 +34,29 @@ enum {
 
 /* --- exchanges ---------------------------------------------------------------------------------------------------- */
 
+static void leave_list(ki_exchange *exchange) {
+    ki_exchange_list *list = exchange->list;
+    *(exchange->previous ? &exchange->previous->next : &list->first) = exchange->next;
+    *(exchange->next ? &exchange->next->previous : &list->last) = exchange->previous;
+    exchange->next = exchange->previous = NULL;
+    exchange->list = NULL;
+}
+
+/* Sets the state, and moves the exchange to the end of the list of that state. */
+static void enter_state(ki_exchange *exchange, ki_exchange_state state, ki_exchange_list *list) {
+    if (exchange->list)
+        leave_list(exchange);
+    exchange->state = state;
+    exchange->list = list;
+    exchange->previous = list->last;
+    *(list->last ? &list->last->next : &list->first) = exchange;
+    list->last = exchange;
+}
+
+static void queue(ki_exchange *exchange) {
+    enter_state(exchange, KI_EXCHANGE_QUEUED, &exchange->transport->queued);
+}
+
 /* Removes an exchange from libcurl and from the list. Never called inside libcurl. */
 static void detach(ki_exchange *exchange) {
     ki_curl_transport *transport = exchange->transport;
@@ -45,21 +68,11 @@ static void detach(ki_exchange *exchange) {
         exchange->pool->watches -= exchange->is_watch;
         exchange->pool->stalled -= exchange->is_stalled;
     }
-    transport->queued -= exchange->state == KI_EXCHANGE_QUEUED;
-    transport->waiting -= exchange->state == KI_EXCHANGE_WAITING;
-    transport->cancelled -= exchange->state == KI_EXCHANGE_CANCELLED;
     transport->unreported -= exchange->is_unreported;
     exchange->state = KI_EXCHANGE_ENDING;
     ki_timer_close(&exchange->idle);
     ki_timer_close(&exchange->total);
-    if (exchange->previous)
-        exchange->previous->next = exchange->next;
-    else
-        transport->exchanges = exchange->next;
-    if (exchange->next)
-        exchange->next->previous = exchange->previous;
-    else
-        transport->last_exchange = exchange->previous;
+    leave_list(exchange);
 }
 
 static void destroy(ki_exchange *exchange) {
@@ -290,13 +303,6 @@ static size_t on_body(char *data, size_t one, size_t size, void *user) {
 
 /* --- service ------------------------------------------------------------------------------------------------------ */
 
-static ki_exchange *find(ki_curl_transport *transport, ki_exchange_state state) {
-    ki_exchange *exchange = transport->exchanges;
-    while (exchange && exchange->state != state)
-        exchange = exchange->next;
-    return exchange;
-}
-
 /* Retires the connections made with the old certificates. Ends watches, which their callers send again; other exchanges
  * continue on the old connections. */
 static void change_certificates(ki_curl_transport *transport) {
@@ -305,13 +311,13 @@ static void change_certificates(ki_curl_transport *transport) {
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, KI_ERR_UNEXPECTED_EOF, "the certificates have changed: connecting to %s again",
                  transport->identity.server);
-    for (ki_exchange *exchange = transport->exchanges; exchange;) {
-        if (!exchange->is_endless || exchange->state != KI_EXCHANGE_ACTIVE) {
+    for (ki_exchange *exchange = transport->active.first; exchange;) {
+        if (!exchange->is_endless) {
             exchange = exchange->next;
             continue;
         }
         ki_curl_end(exchange, &err);
-        exchange = transport->exchanges; /* the callback may have changed the list: start again */
+        exchange = transport->active.first; /* the callback may have changed the list: start again */
     }
 }
 
@@ -329,8 +335,7 @@ static ki_status add_to_pool(ki_exchange *exchange, ki_curl_pool *pool, ki_error
         pool->last_byte = ki_engine_now(transport->engine);
     exchange->pool = pool;
     ki_curl_pool_end_rest(pool);
-    transport->queued -= exchange->state == KI_EXCHANGE_QUEUED;
-    exchange->state = KI_EXCHANGE_ACTIVE;
+    enter_state(exchange, KI_EXCHANGE_ACTIVE, &transport->active);
     ki_curl_silence_begin(pool);
     return KI_OK;
 }
@@ -343,9 +348,7 @@ static void begin(ki_exchange *exchange) {
     ki_status status = KI_OK;
     switch (ki_credentials_get(transport->credentials, &exchange->set, &err)) {
     case KI_CREDENTIALS_PENDING:
-        exchange->state = KI_EXCHANGE_WAITING;
-        transport->queued--;
-        transport->waiting++;
+        enter_state(exchange, KI_EXCHANGE_WAITING, &transport->waiting);
         return;
     case KI_CREDENTIALS_FAILED:
         ki_curl_end(exchange, &err);
@@ -371,13 +374,13 @@ static void give_up(ki_curl_pool *pool) {
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, pool->failed, "cannot watch the socket of the connection to %s", transport->identity.server);
     pool->retired = true;
-    for (ki_exchange *exchange = transport->exchanges; exchange;) {
-        if (exchange->pool != pool || exchange->state != KI_EXCHANGE_ACTIVE) {
+    for (ki_exchange *exchange = transport->active.first; exchange;) {
+        if (exchange->pool != pool) {
             exchange = exchange->next;
             continue;
         }
         ki_curl_end(exchange, &err);
-        exchange = transport->exchanges; /* the callback may have changed the list: start again */
+        exchange = transport->active.first; /* the callback may have changed the list: start again */
     }
 }
 
@@ -423,9 +426,8 @@ static bool wake_parked(ki_curl_pool *pool) {
     pool->wake = false;
     if (!transport->identity.has_http2) /* only HTTP/2 exchanges wait */
         return false;
-    for (ki_exchange *exchange = transport->exchanges; exchange; exchange = exchange->next) {
-        if (exchange->pool != pool || exchange->state != KI_EXCHANGE_ACTIVE || exchange->opened ||
-            exchange->attempts > 0)
+    for (ki_exchange *exchange = transport->active.first; exchange; exchange = exchange->next) {
+        if (exchange->pool != pool || exchange->opened || exchange->attempts > 0)
             continue;
         curl_multi_remove_handle(pool->multi, exchange->easy);
         if (add_handle(pool, exchange->easy))
@@ -457,15 +459,15 @@ static void run_stalled(ki_curl_pool *pool) {
 void ki_curl_service(ki_curl_pools *pools) {
     ki_curl_transport *transport = ki_curl_transport_of(pools);
     for (;;) {
-        while (transport->cancelled > 0) {
-            ki_exchange *exchange = find(transport, KI_EXCHANGE_CANCELLED);
+        while (transport->cancelled.first) {
+            ki_exchange *exchange = transport->cancelled.first;
             detach(exchange);
             destroy(exchange);
         }
         if (ki_credentials_tls_number(transport->credentials) != transport->tls_number)
             change_certificates(transport);
-        if (transport->queued > 0) {
-            begin(find(transport, KI_EXCHANGE_QUEUED));
+        if (transport->queued.first) {
+            begin(transport->queued.first);
             continue;
         }
         ki_curl_pool *pool = transport->pools.first;
@@ -489,13 +491,8 @@ void ki_curl_service(ki_curl_pools *pools) {
 
 static void credentials_changed(void *user) {
     ki_curl_transport *transport = user;
-    for (ki_exchange *exchange = transport->exchanges; exchange; exchange = exchange->next) {
-        if (exchange->state != KI_EXCHANGE_WAITING)
-            continue;
-        exchange->state = KI_EXCHANGE_QUEUED;
-        transport->waiting--;
-        transport->queued++;
-    }
+    while (transport->waiting.first)
+        queue(transport->waiting.first);
     ki_task_post(&transport->service);
 }
 
@@ -562,15 +559,8 @@ static ki_status new_exchange(ki_curl_transport *transport, const ki_request *re
     return KI_OK;
 }
 
-/* Adds an exchange to the list and starts its timeouts. */
-static void attach(ki_exchange *exchange, const ki_request *request) {
+static void start_timeouts(ki_exchange *exchange, const ki_request *request) {
     ki_curl_transport *transport = exchange->transport;
-    exchange->previous = transport->last_exchange;
-    if (exchange->previous)
-        exchange->previous->next = exchange;
-    else
-        transport->exchanges = exchange;
-    transport->last_exchange = exchange;
     exchange->began = exchange->last_byte = ki_engine_now(transport->engine);
     if (request->idle_timeout_ns > 0)
         ki_timer_set(&exchange->idle, exchange->last_byte + request->idle_timeout_ns);
@@ -585,9 +575,8 @@ static ki_status curl_send(ki_transport *base, const ki_request *request, const 
     ki_status status = new_exchange(transport, request, sink, &exchange, err);
     if (status)
         return status;
-    attach(exchange, request);
-    exchange->state = KI_EXCHANGE_QUEUED;
-    transport->queued++;
+    start_timeouts(exchange, request);
+    queue(exchange);
     ki_task_post(&transport->service);
     *ret_exchange = exchange;
     return KI_OK;
@@ -601,8 +590,8 @@ ki_status ki_curl_ping(ki_curl_pool *pool, const ki_request *request, const ki_r
     if (status)
         return status;
     exchange->is_ping = true;
-    exchange->state = KI_EXCHANGE_ACTIVE;
-    attach(exchange, request);
+    enter_state(exchange, KI_EXCHANGE_ACTIVE, &transport->active);
+    start_timeouts(exchange, request);
     exchange->set = ki_credentials_current(transport->credentials);
     status = ki_curl_present(exchange->easy, &transport->identity, exchange->set, &exchange->headers, err);
     if (!status)
@@ -623,10 +612,7 @@ static void curl_cancel(ki_exchange *exchange) {
         return;
     }
     if (transport->pools.in_curl) {
-        transport->queued -= exchange->state == KI_EXCHANGE_QUEUED;
-        transport->waiting -= exchange->state == KI_EXCHANGE_WAITING;
-        exchange->state = KI_EXCHANGE_CANCELLED;
-        transport->cancelled++;
+        enter_state(exchange, KI_EXCHANGE_CANCELLED, &transport->cancelled);
         ki_timer_close(&exchange->idle);
         ki_timer_close(&exchange->total);
         return; /* service runs when libcurl returns */
@@ -638,10 +624,13 @@ static void curl_cancel(ki_exchange *exchange) {
 
 static void curl_transport_free(ki_transport *base) {
     ki_curl_transport *transport = (ki_curl_transport *)(void *)base;
-    while (transport->exchanges) {
-        ki_exchange *exchange = transport->exchanges;
-        detach(exchange);
-        destroy(exchange);
+    ki_exchange_list *const lists[] = { &transport->queued, &transport->waiting, &transport->active,
+                                        &transport->cancelled };
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        for (ki_exchange *exchange; (exchange = lists[i]->first) != NULL;) {
+            detach(exchange);
+            destroy(exchange);
+        }
     }
     ki_curl_pools_clear(&transport->pools);
     ki_credentials_free(transport->credentials);

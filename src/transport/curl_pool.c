@@ -20,6 +20,7 @@ struct ki_curl_socket {
     uint32_t wanted; /* events that libcurl waits for */
     bool rests;      /* is not read, although libcurl waits for bytes */
     struct ki_curl_socket *next, *previous;
+    struct ki_curl_socket *next_resting, **resting_place; /* while it rests */
 };
 
 static void run_curl(ki_curl_pool *pool, curl_socket_t fd, int events) {
@@ -50,12 +51,29 @@ static int set_pool_timer(CURLM *multi, long timeout_ms, void *user) {
 
 /* --- rest --------------------------------------------------------------------------------------------------------- */
 
+static void begin_rest(ki_curl_socket *socket) {
+    ki_curl_pool *pool = socket->pool;
+    socket->rests = true;
+    socket->resting_place = &pool->resting;
+    socket->next_resting = pool->resting;
+    if (socket->next_resting)
+        socket->next_resting->resting_place = &socket->next_resting;
+    pool->resting = socket;
+}
+
+static void end_rest(ki_curl_socket *socket) {
+    if (!socket->rests)
+        return;
+    socket->rests = false;
+    *socket->resting_place = socket->next_resting;
+    if (socket->next_resting)
+        socket->next_resting->resting_place = socket->resting_place;
+}
+
 void ki_curl_pool_end_rest(ki_curl_pool *pool) {
     ki_timer_cancel(&pool->rest);
-    for (ki_curl_socket *socket = pool->sockets; socket; socket = socket->next) {
-        if (!socket->rests)
-            continue;
-        socket->rests = false;
+    for (ki_curl_socket *socket; (socket = pool->resting) != NULL;) {
+        end_rest(socket);
         if (ki_io_modify(&socket->io, socket->wanted, NULL) && !pool->failed)
             pool->failed = KI_ERR_SYSTEM;
     }
@@ -76,9 +94,9 @@ static void maybe_rest(ki_curl_socket *socket) {
     int64_t interval = pool->owner->read_interval;
     bool is_quiet = pool->watches == pool->exchanges && pool->received <= KI_CURL_REST_BYTES;
     pool->received = 0;
-    if (!interval || !is_quiet || socket->wanted != EPOLLIN || ki_io_modify(&socket->io, 0, NULL))
+    if (!interval || !is_quiet || socket->rests || socket->wanted != EPOLLIN || ki_io_modify(&socket->io, 0, NULL))
         return;
-    socket->rests = true;
+    begin_rest(socket);
     if (!ki_timer_is_set(&pool->rest))
         ki_timer_set(&pool->rest, ki_engine_now(pool->owner->engine) + interval);
 }
@@ -101,6 +119,7 @@ static void socket_ready(ki_io *io, uint32_t events, void *user) {
 static void forget_socket(ki_curl_socket *socket) {
     ki_curl_pool *pool = socket->pool;
     ki_io_remove(&socket->io);
+    end_rest(socket);
     if (socket->previous)
         socket->previous->next = socket->next;
     else
@@ -142,7 +161,8 @@ static ki_status add_socket(ki_curl_pool *pool, curl_socket_t fd, uint32_t event
 
 static ki_status want(ki_curl_socket *socket, uint32_t events) {
     socket->wanted = events;
-    socket->rests = socket->rests && events == EPOLLIN;
+    if (events != EPOLLIN)
+        end_rest(socket);
     return socket->rests ? KI_OK : ki_io_modify(&socket->io, events, NULL);
 }
 

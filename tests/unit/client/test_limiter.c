@@ -112,7 +112,7 @@ static void open_crowd(crowd *all) {
     assert_true(ki_throttle_pass(&all->throttle, &first, granted, NULL));
     for (int i = 0; i < WAITERS; i++) {
         all->places[i] = (struct place){ all, i };
-        assert_int_equal(ki_throttle_delay(&all->throttle), (i + 1) * SECOND / 5);
+        assert_int_equal(ki_throttle_delay(&all->throttle, 0), (i + 1) * SECOND / 5);
         assert_false(ki_throttle_pass(&all->throttle, &all->tickets[i], granted, &all->places[i]));
     }
 }
@@ -151,6 +151,6 @@ TEST(who_leaves_costs_the_others_nothing) {
 TEST(without_a_limit_nobody_waits) {
     ki_ticket ticket = { 0 };
     assert_true(ki_throttle_pass(NULL, &ticket, granted, NULL));
-    assert_int_equal(ki_throttle_delay(NULL), 0);
+    assert_int_equal(ki_throttle_delay(NULL, 0), 0);
     ki_throttle_leave(NULL, &ticket);
 }

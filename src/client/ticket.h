@@ -1,0 +1,39 @@
+/* ticket.h: a queue of requests that wait for their turn, first come, first served. Loop only. */
+#ifndef KI_CLIENT_TICKET_H
+#define KI_CLIENT_TICKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A place in a queue, embedded in the waiting request; zero it before its first use. */
+typedef struct ki_ticket {
+    struct ki_ticket *next, *previous; /* private, as all members */
+    bool waiting;
+    void (*granted)(void *user);
+    void *user;
+} ki_ticket;
+
+/* A zeroed queue is empty. */
+typedef struct ki_ticket_queue {
+    ki_ticket *first, *last;
+    size_t count;
+} ki_ticket_queue;
+
+static inline void ki_ticket_queue_append(ki_ticket_queue *queue, ki_ticket *ticket, void (*granted)(void *user),
+                                          void *user) {
+    *ticket = (ki_ticket){ .previous = queue->last, .waiting = true, .granted = granted, .user = user };
+    *(queue->last ? &queue->last->next : &queue->first) = ticket;
+    queue->last = ticket;
+    queue->count++;
+}
+
+/* The ticket is in this queue. */
+static inline void ki_ticket_queue_remove(ki_ticket_queue *queue, ki_ticket *ticket) {
+    *(ticket->previous ? &ticket->previous->next : &queue->first) = ticket->next;
+    *(ticket->next ? &ticket->next->previous : &queue->last) = ticket->previous;
+    ticket->next = ticket->previous = NULL;
+    ticket->waiting = false;
+    queue->count--;
+}
+
+#endif
