@@ -12,7 +12,7 @@ function(ki_test_target target)
         Threads::Threads)
 endfunction()
 
-ki_sources(support tests/support/*.c tests/support/http/*.c)
+ki_sources(support tests/support/*.c tests/support/http/*.c tests/support/fetch/*.c)
 # It takes the place of libc's functions, so it is linked although nothing calls it. The thread sanitizer has functions of its own there.
 set(checked_locks ${PROJECT_SOURCE_DIR}/tests/support/checked_locks.c)
 list(REMOVE_ITEM support ${checked_locks})

@@ -234,8 +234,8 @@ static ki_informer_options options_of(const sim_world *world, const sim_informer
                                .object_limit = SIM_OBJECT_LIMIT,
                                .consistency_check_ms = world->plan.consistency_check_ms, .queue = plan->queue,
                                .internal_error_retry_ms = plan->internal_error_retry_ms,
-                               .keep_deleted_ms = plan->keep_deleted_ms, .pack_from = plan->pack_from,
-                               .memory_limit = plan->memory_limit,
+                               .keep_deleted_ms = plan->keep_deleted_ms, .keep_fetched_ms = plan->keep_fetched_ms,
+                               .pack_from = plan->pack_from, .memory_limit = plan->memory_limit,
                                .keep_at_limit = world->plan.memory_limit ? KI_KEEP_OBJECT : plan->keep_at_limit,
                                .needs_content = has_content && !plan->keep_at_limit);
 }
@@ -299,7 +299,8 @@ void sim_client_start(sim_world *world) {
     client->restores = world->truth.restores;
     ki_factory_options options =
         KI_FACTORY_OPTIONS(.engine = world->engine, .memory_limit = world->plan.memory_limit,
-                           .keep_at_limit = world->plan.memory_limit ? KI_KEEP_VIEW : KI_KEEP_OBJECT);
+                           .keep_at_limit = world->plan.memory_limit ? KI_KEEP_VIEW : KI_KEEP_OBJECT,
+                           .requests_in_flight = world->plan.requests_in_flight);
     bool is_made = succeeded(world, ki_factory_new_on(NULL, client->transport, &options, &client->factory, &err),
                              "making a factory", &err);
     for (unsigned i = 0; is_made && i < world->plan.informer_count; i++)

@@ -1,5 +1,5 @@
-/* fetches.c: see fetches.h. A result is a state of the cache, or of a request that ended at most
- * KI_FETCH_REMEMBERED_MS before the question. */
+/* fetches.c: see fetches.h. A result is a state of the cache, or of a request whose result is remembered at the
+ * question. A timeout comes at the time limit, or before if waiting is useless. */
 #include "sim/fetches.h"
 
 #include "sim/world.h"
@@ -16,6 +16,11 @@
 enum {
     SLOW_S = 5,             /* slow handlers and pauses delay what the client reads */
     AT_ONCE_MAX = 4,        /* questions at the same time */
+    STORM_MAX = 60,         /* the same while a server is away */
+    STORM_PERCENT = 2,      /* of the other times */
+    IN_FLIGHT_MAX = 32,     /* requests, by default */
+    BACKOFF_FIRST_MS = 800, /* the shortest wait after a failure */
+    BACKOFF_LONGEST_S = 60, /* the longest one */
     ASKED_IN_HANDLERS = 100 /* one notification in so many */
 };
 
@@ -74,15 +79,36 @@ bool sim_fetches_is_get(const char *target, uint32_t *ret_key) {
     return false;
 }
 
+/* A failure is remembered: one informer alone has asked for the key, and waits before it asks again. A Retry-After is
+ * for all keys of an informer. */
+static void check_waits(const sim_exchange *exchange) {
+    sim_world *world = exchange->world;
+    const sim_fetches *fetches = &world->fetches;
+    const char *name = sim_key_text(exchange->fetched_key);
+    int64_t failed_at = fetches->keys[exchange->fetched_key].failed_at;
+    if (sim_fetches_are_of_one(exchange) && failed_at && world->now - failed_at < BACKOFF_FIRST_MS * SIM_MILLISECOND)
+        sim_fail(world, "a request for %s comes %lld ms after one that failed", name,
+                 (long long)((world->now - failed_at) / SIM_MILLISECOND));
+    if (__builtin_popcount(fetches->informers) == 1 && world->now < fetches->not_before)
+        sim_fail(world, "a request for %s comes %lld ms before the end of the Retry-After of another object", name,
+                 (long long)((fetches->not_before - world->now) / SIM_MILLISECOND));
+}
+
 /* Each informer asks for itself: a key has one open request for each informer that was asked. */
 void sim_fetches_check_request(const sim_exchange *exchange) {
-    const sim_world *world = exchange->world;
-    int informers = __builtin_popcount(world->fetches.keys[exchange->fetched_key].informers), open = 0;
-    for (const sim_exchange *at = world->network.first; at; at = at->next)
+    sim_world *world = exchange->world;
+    int informers = __builtin_popcount(world->fetches.keys[exchange->fetched_key].informers), open = 0, all = 0;
+    int limit = world->plan.requests_in_flight ? world->plan.requests_in_flight : IN_FLIGHT_MAX;
+    for (const sim_exchange *at = world->network.first; at; at = at->next) {
+        all += at->call && at->is_fetch;
         open += at->call && at->is_fetch && at->fetched_key == exchange->fetched_key;
+    }
     if (open > informers)
-        sim_fail(exchange->world, "%d requests for %s at once, but %d informers were asked", open,
+        sim_fail(world, "%d requests for %s at once, but %d informers were asked", open,
                  sim_key_text(exchange->fetched_key), informers);
+    if (all > limit)
+        sim_fail(world, "%d requests of the client are in flight, but the bound is %d", all, limit);
+    check_waits(exchange);
 }
 
 bool sim_fetches_take_new(const sim_exchange *exchange) {
@@ -114,10 +140,30 @@ void sim_fetches_note_status(const sim_exchange *exchange) {
     bool is_refused = exchange->status >= 400 && exchange->status < 500 && exchange->status != 404;
     if (is_refused && exchange->status != 429)
         world->fetches.keys[exchange->fetched_key].refused_at = world->now;
+    bool is_busy = exchange->status == 429 || exchange->status >= 500;
+    if (is_busy && exchange->requester->not_before > world->fetches.not_before)
+        world->fetches.not_before = exchange->requester->not_before;
 }
 
-void sim_fetches_note_end(const sim_exchange *exchange) {
+void sim_fetches_note_unsent(sim_world *world, uint32_t key) {
+    world->fetches.failed_at = world->fetches.keys[key].failed_at = world->now;
+}
+
+/* Notes whether the request failed. Of a response that was cut, that is not known. */
+static void note_outcome(const sim_exchange *exchange, bool is_cancelled) {
     sim_world *world = exchange->world;
+    bool is_failure = !exchange->has_head || exchange->status == 429 || exchange->status >= 500;
+    bool is_result = exchange->has_head && !is_failure && !is_cancelled && exchange->end_status == KI_OK;
+    world->fetches.keys[exchange->fetched_key].failed_at = is_failure ? world->now : 0;
+    if (!is_failure)
+        world->fetches.keys[exchange->fetched_key].result_at = world->now;
+    if (!is_result)
+        world->fetches.failed_at = world->now;
+}
+
+void sim_fetches_note_end(const sim_exchange *exchange, bool is_cancelled) {
+    sim_world *world = exchange->world;
+    note_outcome(exchange, is_cancelled);
     for (size_t i = 0; i < SIM_GETS_MAX; i++) {
         sim_get *get = &world->fetches.keys[exchange->fetched_key].gets[i];
         if (get->number == exchange->number)
@@ -133,8 +179,14 @@ void sim_fetches_note_end(const sim_exchange *exchange) {
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
 /* Returns the earliest end of a request whose result can be remembered at the question. */
-static int64_t remembered_since(const sim_fetch *fetch) {
-    return fetch->asked_at - KI_FETCH_REMEMBERED_MS * SIM_MILLISECOND - SLOW_S * SIM_SECOND;
+static int64_t remembered_since(const sim_fetch *fetch, bool is_object) {
+    int64_t given = informer_of(fetch)->plan->keep_fetched_ms;
+    int64_t ms = given && given < KI_FETCH_REMEMBERED_MS ? given : KI_FETCH_REMEMBERED_MS;
+    if (is_object && given)
+        ms = given;
+    else if (is_object && fetch->was_blocked)
+        ms = KI_FETCH_BLOCKED_MS;
+    return fetch->asked_at - ms * SIM_MILLISECOND - SLOW_S * SIM_SECOND;
 }
 
 /* Returns true if the key had the state at a time that the answer may be of: since the server responded to the first
@@ -147,7 +199,7 @@ static bool may_have_had(const sim_fetch *fetch, uint64_t n) {
         return true;
     for (size_t i = 0; i < SIM_GETS_MAX; i++) {
         const sim_get *get = &world->fetches.keys[fetch->key].gets[i];
-        if (!get->number || get->ended_at < remembered_since(fetch))
+        if (!get->number || get->ended_at < remembered_since(fetch, n != 0))
             continue;
         if (get->restores != truth->restores)
             return true;
@@ -156,7 +208,7 @@ static bool may_have_had(const sim_fetch *fetch, uint64_t n) {
     return sim_truth_had(truth, &informer_of(fetch)->selection, fetch->key, n, from, world->now);
 }
 
-/* Returns true if the cluster was restored after a write: its states are then older than the cache's. */
+/* Returns true if the cluster was restored after a write: which of two states is newer is then unknown. */
 static bool was_restored_since(const sim_world *world, uint64_t n) {
     return world->truth.writes[n].restores != world->truth.restores;
 }
@@ -203,7 +255,7 @@ static void check_found(const sim_fetch *fetch, const ki_object *obj) {
     }
     if (n == whole_state(fetch) || n == fetch->cached_later)
         return; /* a namespace that came back to a set can have been listed at an earlier time */
-    if (n < fetch->dropped && !was_restored_since(fetch->world, fetch->dropped))
+    if (n < fetch->dropped && !was_restored_since(fetch->world, fetch->dropped) && !was_restored_since(fetch->world, n))
         FAIL(fetch, "%s found write %llu, but the cache had write %llu without its content", sim_key_text(key),
              (unsigned long long)n, (unsigned long long)fetch->dropped);
     if (was_seen_deleted(fetch, n))
@@ -211,6 +263,30 @@ static void check_found(const sim_fetch *fetch, const ki_object *obj) {
     /* The cache's own state may be remembered from when it had its content. */
     if (n != fetch->dropped && !may_have_had(fetch, n))
         FAIL(fetch, "%s found write %llu, which was not its state", sim_key_text(key), (unsigned long long)n);
+}
+
+/* Returns true if an earlier question for the key has waited for as long as this one may, without a result. */
+static bool is_outwaited(const sim_fetch *fetch) {
+    const sim_fetches *fetches = &fetch->world->fetches;
+    int64_t limit = fetch->deadline - fetch->asked_at;
+    for (const sim_fetch *other = fetches->fetches; other < fetch; other++) {
+        if (other->key == fetch->key && other->informer == fetch->informer &&
+            fetch->asked_at - other->asked_at >= limit &&
+            (other->asked_at >= fetches->keys[fetch->key].result_at ||
+             __builtin_popcount(fetches->keys[fetch->key].informers) > 1))
+            return true;
+    }
+    return false;
+}
+
+/* Returns true if the answer of a failed attempt can be that of this question: the next attempt comes after its time
+ * limit. */
+static bool is_hopeless(const sim_fetch *fetch) {
+    const sim_world *world = fetch->world;
+    const sim_fetches *fetches = &world->fetches;
+    bool has_failed =
+        fetches->failed_at && world->now - fetches->failed_at <= (BACKOFF_LONGEST_S + SLOW_S) * SIM_SECOND;
+    return has_failed || fetches->not_before > world->now || world->memory.refused || is_outwaited(fetch);
 }
 
 static void check_error(const sim_fetch *fetch, const ki_error *err) {
@@ -225,7 +301,7 @@ static void check_error(const sim_fetch *fetch, const ki_error *err) {
             FAIL(fetch, "%s found no object, but there was one all the time", name);
         break;
     case KI_ERR_TIMEOUT:
-        if (world->now < fetch->deadline)
+        if (world->now < fetch->deadline && !is_hopeless(fetch))
             FAIL(fetch, "%s times out too early", name);
         break;
     case KI_ERR_CANCELLED:
@@ -234,7 +310,7 @@ static void check_error(const sim_fetch *fetch, const ki_error *err) {
         break;
     case KI_ERR_HTTP:
     case KI_ERR_EXPIRED:
-        if (world->fetches.keys[fetch->key].refused_at <= remembered_since(fetch))
+        if (world->fetches.keys[fetch->key].refused_at <= remembered_since(fetch, false))
             FAIL(fetch, "%s failed, but no response refused it: %s", name, ki_error_message(err));
         break;
     default:
@@ -299,6 +375,13 @@ static ki_status expected_status(const sim_fetch *fetch) {
                                                                                                      : KI_OK;
 }
 
+/* As the library sees it: the next attempt of a blocked informer is under way, too. */
+static bool is_blocked(const ki_informer *informer) {
+    ki_health health;
+    ki_informer_health(informer, &health);
+    return health.state == KI_STATE_BLOCKED || (health.state == KI_STATE_CONNECTING && health.cause.code);
+}
+
 static void ask(sim_world *world, unsigned informer, uint32_t key) {
     sim_fetches *fetches = &world->fetches;
     if (fetches->count == SIM_FETCHES_MAX)
@@ -317,6 +400,7 @@ static void ask(sim_world *world, unsigned informer, uint32_t key) {
     fetch->cached = has_lost ? 0 : n;
     fetch->dropped = has_lost ? n : 0;
     fetch->version = version_of_cache(fetch);
+    fetch->was_blocked = is_blocked(informer_of(fetch)->informer);
     ki_error err = KI_ERROR_INIT;
     ki_status status = ki_informer_get_or_fetch_async(informer_of(fetch)->informer, sim_key_text(key), timeout_ms,
                                                       on_answer, fetch, &err);
@@ -328,6 +412,7 @@ static void ask(sim_world *world, unsigned informer, uint32_t key) {
         return;
     fetches->count++;
     fetches->keys[key].informers |= 1u << informer;
+    fetches->informers |= 1u << informer;
 }
 
 /* Returns a key. Often it is one that was just written, and sometimes one that never exists. */
@@ -340,17 +425,34 @@ static uint32_t draw_key(sim_world *world) {
     return (uint32_t)sim_below(random, SIM_NAMESPACES) * SIM_NAME_MAX + (name < SIM_NAME_MAX ? name : 0);
 }
 
-static void ask_some(sim_world *world) {
+static void ask_for(sim_world *world, uint64_t count) {
     sim_random *random = &world->fetches.random;
     if (!world->client.factory || !world->client.informer_count)
         return;
     uint32_t key = draw_key(world);
-    for (uint64_t count = 1 + sim_below(random, AT_ONCE_MAX); count > 0; count--) {
+    for (; count > 0; count--) {
         unsigned informer = (unsigned)sim_below(random, world->client.informer_count);
         ask(world, informer, key);
         if (sim_chance(random, 50))
             key = draw_key(world);
     }
+}
+
+static void ask_some(sim_world *world) {
+    uint64_t most = sim_chance(&world->fetches.random, STORM_PERCENT) ? STORM_MAX : AT_ONCE_MAX;
+    ask_for(world, 1 + sim_below(&world->fetches.random, most));
+}
+
+static void ask_for_many(void *user, uint64_t argument) {
+    sim_world *world = user;
+    (void)argument;
+    if (!world->is_fault_free)
+        ask_for(world, 1 + sim_below(&world->fetches.random, STORM_MAX));
+}
+
+void sim_fetches_storm(sim_world *world) {
+    for (int i = 0; i < AT_ONCE_MAX && world->plan.fetch_every; i++)
+        sim_after_client(world, sim_between(&world->fetches.random, 0, SLOW_S * SIM_SECOND), ask_for_many, world, 0);
 }
 
 static void cancel_one(sim_world *world) {

@@ -13,8 +13,8 @@
 typedef struct sim_exchange sim_exchange;
 
 enum {
-    SIM_FETCHES_MAX = 512, /* of one incarnation of the client */
-    SIM_GETS_MAX = 8       /* remembered for each key */
+    SIM_FETCHES_MAX = 2048, /* of one incarnation of the client */
+    SIM_GETS_MAX = 64       /* remembered for each key */
 };
 
 /* One question. */
@@ -28,6 +28,7 @@ typedef struct sim_fetch {
     uint64_t version;      /* the cache's resource version at the question; 0: none */
     uint64_t restores;
     int64_t asked_at, deadline; /* ns; INT64_MAX: none */
+    bool was_blocked;           /* the informer, at the question: it remembers for longer */
     bool is_cancelled, is_called;
     bool is_new; /* no request that may be its own was sent since the question */
 } sim_fetch;
@@ -50,9 +51,16 @@ typedef struct sim_fetches {
         sim_get gets[SIM_GETS_MAX];
         size_t next_get;
         int64_t refused_at; /* ns: of the last error response that is a result; 0: none */
+        int64_t failed_at;  /* ns: of the last request, if it certainly had no result; 0: none, or it had one */
+        int64_t result_at;  /* ns: of the last request that can have had a result; 0: none */
     } keys[SIM_KEYS];
+    int64_t failed_at;  /* ns: the last request that can have had no result, for any key; 0: none */
+    int64_t not_before; /* ns: the end of the last Retry-After, for any key */
+    uint32_t informers; /* bits of those that were asked for any key */
 } sim_fetches;
 
+/* Many ask at once, from now on for some seconds: a server has gone away. */
+void sim_fetches_storm(sim_world *world);
 /* Schedules the questions of the plan. */
 void sim_fetches_start(sim_world *world);
 /* Asks at random. For handlers. */
@@ -75,9 +83,11 @@ void sim_fetches_check_request(const sim_exchange *exchange);
 bool sim_fetches_take_new(const sim_exchange *exchange);
 /* Returns true if one informer alone was asked for the request's key. */
 bool sim_fetches_are_of_one(const sim_exchange *exchange);
+/* Records that a request was not sent, for lack of a descriptor. */
+void sim_fetches_note_unsent(sim_world *world, uint32_t key);
 /* Record that a request reached the server, the status of its response, and its end. */
 void sim_fetches_note_served(const sim_exchange *exchange);
 void sim_fetches_note_status(const sim_exchange *exchange);
-void sim_fetches_note_end(const sim_exchange *exchange);
+void sim_fetches_note_end(const sim_exchange *exchange, bool is_cancelled);
 
 #endif

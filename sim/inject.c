@@ -121,6 +121,7 @@ static void inject_server_fault(sim_world *world, const sim_fault *fault) {
         break;
     case SIM_RESTART_SERVER:
         server->down_until = world->now + length / 3;
+        sim_fetches_storm(world);
         kt_cluster_close_watches(server->cluster);
         break;
     case SIM_TO_LAGGARD:

@@ -23,7 +23,8 @@ enum {
     STREAM_FETCHES,
     STREAM_NAMESPACES,
     STREAM_PACK,
-    STREAM_LATE_VIEWS
+    STREAM_LATE_VIEWS,
+    STREAM_FETCH_LIMITS
 };
 
 static const char *const selector_texts[SIM_SELECTORS] = { NULL, "app=a", "app in (a,b)", "app!=c" };
@@ -183,6 +184,10 @@ void sim_plan_make(sim_plan *plan, uint64_t seed) {
     }
     random = sim_random_from(seed, STREAM_LATE_VIEWS);
     plan->late_views = sim_chance(&random, 70) ? 0 : (unsigned)sim_between(&random, 1, 4);
+    random = sim_random_from(seed, STREAM_FETCH_LIMITS);
+    plan->requests_in_flight = sim_chance(&random, 50) ? 0 : (int)sim_between(&random, 1, 4);
+    for (unsigned i = 0; i < plan->informer_count; i++)
+        plan->informers[i].keep_fetched_ms = sim_chance(&random, 50) ? 0 : sim_between(&random, 100, 60000);
 }
 
 bool sim_plan_has(const sim_plan *plan, sim_fault_kind kind) {
@@ -219,12 +224,14 @@ void sim_plan_print(const sim_plan *plan) {
             printf("  consistency checks every %" PRId64 " ms\n", plan->consistency_check_ms);
         printf("  informer %u: namespace %d, %s, %s, pages of %" PRId64 ", resync %" PRId64
                " ms, %u handlers%s%s, keeps %s, packs "
-               "from %" PRId64 " bytes, limit %zu bytes%s, deleted objects for %" PRId64 " ms\n",
+               "from %" PRId64 " bytes, limit %zu bytes%s, deleted objects for %" PRId64
+               " ms, fetched ones for %" PRId64 " ms\n",
                i, informer->selection.ns, selector ? selector : "no selector",
                informer->no_streaming_list ? "lists" : "streams", informer->page_size, informer->resync_ms,
                informer->handlers, informer->queue == KI_QUEUE_DELTA_FIFO ? ", DeltaFIFO" : "",
                informer->has_transform ? ", transforms" : "", ki_keep_name(informer->keep), informer->pack_from,
-               informer->memory_limit, informer->keep_at_limit ? " without content" : "", informer->keep_deleted_ms);
+               informer->memory_limit, informer->keep_at_limit ? " without content" : "", informer->keep_deleted_ms,
+               informer->keep_fetched_ms);
     }
     if (plan->memory_limit)
         printf("  all informers: limit %zu bytes\n", plan->memory_limit);
@@ -235,7 +242,8 @@ void sim_plan_print(const sim_plan *plan) {
     if (plan->late_views)
         printf("  %u views are asked for during the run\n", plan->late_views);
     if (plan->fetch_every)
-        printf("  single objects are asked for every %" PRId64 " ms\n", plan->fetch_every / SIM_MILLISECOND);
+        printf("  single objects are asked for every %" PRId64 " ms, %d requests in flight\n",
+               plan->fetch_every / SIM_MILLISECOND, plan->requests_in_flight);
     for (size_t i = 0; i < plan->fault_count; i++)
         printf("  fault %zu at %.3f s: %s (%s)\n", i, (double)plan->faults[i].at / 1e9,
                sim_fault_name(plan->faults[i].kind), sim_fault_numbers(plan->faults[i].kind));

@@ -46,8 +46,9 @@ typedef struct sim_informer_plan {
     bool has_transform; /* it removes name, version and uid from the content */
     int64_t internal_error_retry_ms;
     int64_t keep_deleted_ms;
-    bool is_set;       /* of a set of namespaces, which changes (namespaces.h) */
-    unsigned handlers; /* added before the start */
+    int64_t keep_fetched_ms; /* 0: the default */
+    bool is_set;             /* of a set of namespaces, which changes (namespaces.h) */
+    unsigned handlers;       /* added before the start */
 } sim_informer_plan;
 
 /* The response to a watch from a version that the server has not reached, as after a restore. */
@@ -90,6 +91,7 @@ typedef struct sim_plan {
     int64_t duration;       /* ns: the time with faults */
     int64_t write_every;    /* ns: mean */
     int64_t fetch_every;    /* ns: mean, between questions for single objects; 0: none */
+    int requests_in_flight; /* of the client; 0: the default */
     unsigned burst_percent; /* writes that start a burst */
     /* the faults, by time */
     sim_fault faults[SIM_FAULTS_MAX];

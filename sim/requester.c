@@ -189,7 +189,7 @@ static void check_silence(const sim_exchange *exchange) {
 
 void sim_requester_note_end(sim_exchange *exchange, bool is_cancelled) {
     if (exchange->is_fetch) {
-        sim_fetches_note_end(exchange);
+        sim_fetches_note_end(exchange, is_cancelled);
         return;
     }
     exchange->world->network.has_ended = true;

@@ -29,8 +29,11 @@ static ki_status send(ki_transport *base, const ki_request *request, const ki_re
     if (number == SIM_NO_REQUESTER)
         sim_fail(world, "a request without an informer: %s", request->target);
     /* The lack of a descriptor shows at once, or when the connection is opened (network.c). */
-    if (world->now < world->network.no_descriptors_until && sim_chance(&world->network.random, 50))
+    if (world->now < world->network.no_descriptors_until && sim_chance(&world->network.random, 50)) {
+        if (number >= sim_fetch_requester_number(0))
+            sim_fetches_note_unsent(world, (uint32_t)(number - sim_fetch_requester_number(0)));
         return ki_error_set_errno(err, KI_ERR_SYSTEM, EMFILE, "the simulated transport");
+    }
     ki_request marked = *request;
     marked.content_type = requester;
     return ki_transport_send(transport->inner, &marked, sink, ret_exchange, err);

@@ -65,8 +65,8 @@ typedef struct ki_informer_options {
      * adds. KI_QUEUE_DELTA_FIFO is for objects that change faster than they are processed: it costs one step of the
      * cache for all queued changes of an object. Errors: KI_ERR_INVALID (another value). */
     ki_queue_kind queue;
-    /* For this long after its deletion an object can still be read (lister.h, deleted objects). 0: deleted objects are
-     * not kept. */
+    /* For this long after its deletion an object can still be read (lister.h, deleted objects); also one that was
+     * fetched, after the server said that it is gone (fetch.h). 0: deleted objects are not kept. */
     int64_t keep_deleted_ms;
     /* The program reads the view with ki_object_view_of. It may then differ from the first view that was asked for; the
      * objects have a struct for each. The limits of a view (view.h) are those of all structs together: an object with
@@ -148,6 +148,11 @@ typedef struct ki_informer_options {
     /* The program reads the content of any object: nothing is dropped, whatever the factory's keep_at_limit. Not with
      * `keep_at_limit`, KI_KEEP_VIEW or KI_KEEP_KEYS. */
     bool needs_content;
+    /* How long an object that ki_informer_get_or_fetch fetched (fetch.h) is remembered. 0: 5 s; while the informer is
+     * blocked 10 min. "There is none" and error responses are remembered for 5 s at most. Errors: KI_ERR_INVALID (below
+     * 0). */
+    int64_t keep_fetched_ms;
+    size_t keep_fetched_max; /* names that are remembered; the oldest go first; 0: 1000 */
 } ki_informer_options;
 
 #define KI_INFORMER_OPTIONS(...) KI_SIZED_(ki_informer_options, __VA_ARGS__)

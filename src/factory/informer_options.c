@@ -110,6 +110,8 @@ ki_status ki_informer_options_complete(const ki_informer_options *options, const
                             name_of_set(&given));
     if (given.page_size < 0)
         return ki_error_set(err, KI_ERR_INVALID, "a page size below 0");
+    if (given.keep_fetched_ms < 0)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .keep_fetched_ms below 0");
     ki_status status = check_keep(&given, err);
     if (!status)
         status = check_namespaces(&given, err);

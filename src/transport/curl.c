@@ -446,7 +446,7 @@ static bool wake_parked(ki_curl_pool *pool) {
  * connecting. Nothing else runs a transfer without a socket and a timer. */
 static void run_stalled(ki_curl_pool *pool) {
     int running = 0;
-    for (ki_exchange *exchange = ki_curl_transport_of(pool->owner)->exchanges; exchange; exchange = exchange->next) {
+    for (ki_exchange *exchange = ki_curl_transport_of(pool->owner)->active.first; exchange; exchange = exchange->next) {
         pool->stalled -= exchange->pool == pool && exchange->is_stalled;
         exchange->is_stalled = exchange->is_stalled && exchange->pool != pool;
     }

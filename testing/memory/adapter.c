@@ -3,6 +3,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "testing/faults/stream.h"
 #include "testing/request/watch.h"
 #include "testing/rest/rest.h"
 
@@ -138,16 +139,25 @@ static void on_request(kt_memory_call *call, const ki_request *request, void *us
         .accept = request->accept ? request->accept : "application/json",
         .content_type = request->content_type,
         .body = request->body,
-        .from_network = true /* faults apply, except those of a watch's frames, which the adapter does not inject */
+        .from_network = true /* faults apply; of those of the network the adapter injects "close" and "silent" */
     };
-    ki_error no_memory = KI_ERROR_INIT;
+    ki_error no_memory = KI_ERROR_INIT, closed = KI_ERROR_INIT;
     kt_response response;
     stream *s = NULL;
 
     ki_error_set(&no_memory, KI_ERR_UNEXPECTED_EOF, "the server ran out of memory");
+    ki_error_set(&closed, KI_ERR_UNEXPECTED_EOF, "the server closed the connection before a response");
     if (kt_rest_handle(adapter->cluster, &rest_request, kt_memory_adapter_now_ms(adapter), &response)) {
         kt_memory_call_end(call, &no_memory);
         return;
+    }
+    const kt_injection *injection = response.faults ? &response.faults->injection : NULL;
+    bool is_silent = injection && injection->silent_at == 0, is_closed = injection && injection->close;
+    if (is_silent || is_closed) {
+        kt_response_free(&response);
+        if (is_closed)
+            kt_memory_call_end(call, &closed);
+        return; /* a silent call ends when the client abandons it */
     }
     const ki_response_head head = { .status = response.status,
                                     .retry_after_ms =

@@ -59,3 +59,15 @@ void ki_informer_publish_deleted(ki_informer *informer) {
     if (!ki_timer_is_set(&informer->deleted_timer))
         set_timer(informer, ki_deleted_objects_next_trim(&informer->deleted, now));
 }
+
+void ki_informer_add_deleted(ki_informer *informer, ki_object *obj) {
+    ki_object *known = ki_informer_get_or_deleted(informer, ki_object_key(obj), NULL);
+    ki_object_unref(known);
+    if (known)
+        return;
+    ki_fair_mutex_lock(&informer->change_lock);
+    bool runs = informer->is_started && !informer->is_stopped && !informer->deleted.is_ended;
+    if (runs && !ki_informer_stage_deleted(informer, obj)) /* without memory it is not kept */
+        ki_informer_publish_deleted(informer);
+    ki_fair_mutex_unlock(&informer->change_lock);
+}

@@ -207,6 +207,9 @@ void ki_informer_open_deleted(ki_informer *informer);
 ki_status ki_informer_stage_deleted(ki_informer *informer, ki_object *obj);
 /* Before the staged deletions are published: the time of their objects begins. Loop; caller holds change_lock. */
 void ki_informer_publish_deleted(ki_informer *informer);
+/* Keeps the last state of an object that is gone and that the cache never had, unless there is another under its key.
+ * Loop; not under change_lock. */
+void ki_informer_add_deleted(ki_informer *informer, ki_object *obj);
 /* Drops the deleted objects of a removed informer, a slice at a time. Loop; caller holds change_lock. */
 void ki_informer_end_deleted(ki_informer *informer);
 /* shared_informer.c: for its feeds and other parts. Loop. */

@@ -1,8 +1,7 @@
 /* test_fetch.c: an object from the cache, else fetched: one request for all who ask, what is remembered, which answers
  * there are, and how waits end. On the embedded API server, in the engine's time, and with threads. */
-#include "src/base/buffer.h"
-#include "testing/faults/fault.h"
 #include "tests/support/controller_stage.h"
+#include "tests/support/fetch/fetch_stage.h"
 #include "tests/support/patience.h"
 #include "tests/support/scarce_memory.h"
 
@@ -11,83 +10,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the handler got: "key version" or "key status", each with a semicolon. */
-static char answers[4096];
-
-static void on_fetched(ki_informer *informer, const char *key, const ki_object *obj, const ki_error *err, void *user) {
-    size_t used = strlen(answers);
-    assert_non_null(informer);
-    assert_true((obj == NULL) == (err != NULL));
-    const char *version = obj ? ki_object_label(obj, "v") : NULL;
-    snprintf(answers + used, sizeof answers - used, "%s%s %s;", (const char *)user, key,
-             version ? version
-             : err   ? ki_status_name(err->code)
-                     : "-");
-}
-
-static void expect_answers(const char *wanted) {
-    assert_string_equal(answers, wanted);
-    answers[0] = '\0';
-}
-
-static void fault(const char *line) {
-    ki_error err = KI_ERROR_INIT;
-    if (kt_faults_add(kt_cluster_faults(stage.cluster), line, kt_memory_adapter_now_ms(stage.adapter), NULL, &err))
-        fail_msg("%s: %s", line, ki_error_message(&err));
-}
-
-/* Returns the number of requests that the first fault applies to. */
-static int count_requests(void) {
-    ki_buffer text;
-    ki_buffer_init(&text, ki_engine_allocator(stage.engine.engine), 0);
-    assert_int_equal(kt_faults_append(kt_cluster_faults(stage.cluster), &text), KI_OK);
-    assert_int_equal(ki_buffer_append_char(&text, '\0'), KI_OK);
-    const char *place = strstr(text.data, "\"requests\":");
-    int count = place ? atoi(place + strlen("\"requests\":")) : -1;
-    ki_buffer_free(&text);
-    return count;
-}
-#define COUNT_GETS "delay,time=1ms,verb=get,resource=pods" /* there is no delay without a network */
-#define NO_LIST "status,code=403,reason=Forbidden,verb=list+watch,resource=pods"
-
-static ki_informer *get_pods(const ki_informer_options *options) {
-    ki_informer *pods = NULL;
-    answers[0] = '\0';
-    assert_int_equal(ki_factory_informer(stage.factory, KI_PODS, options, &pods, NULL), KI_OK);
-    return pods;
-}
-
-static void ask(ki_informer *informer, const char *key, int64_t timeout_ms) {
-    static char nobody[] = "";
-    ki_error err = KI_ERROR_INIT;
-    if (ki_informer_get_or_fetch_async(informer, key, timeout_ms, on_fetched, nobody, &err))
-        fail_msg("%s: %s", key, ki_error_message(&err));
-}
-
 CONTROLLER_TEST(what_the_cache_has_needs_no_request) {
-    fault(COUNT_GETS);
+    fetch_fault(FETCH_COUNT_GETS);
     stage_put(&stage, KI_PODS, "shop/a", "\"labels\":{\"v\":\"1\"}");
-    ki_informer *pods = get_pods(NULL);
+    ki_informer *pods = fetch_pods(NULL);
     stage_start(&stage);
-    ask(pods, "shop/a", 1000);
-    expect_answers(""); /* never inside the call */
+    fetch_ask(pods, "shop/a", 1000);
+    fetch_expect(""); /* never inside the call */
     stage_settle(&stage);
-    expect_answers("shop/a 1;");
-    assert_int_equal(count_requests(), 0);
+    fetch_expect("shop/a 1;");
+    assert_int_equal(fetch_count_requests(), 0);
 }
 
 CONTROLLER_TEST(a_role_that_may_only_get_gets_objects_and_absences) {
-    fault(COUNT_GETS);
-    fault(NO_LIST);
+    fetch_fault(FETCH_COUNT_GETS);
+    fetch_fault(FETCH_NO_LIST);
     stage_put(&stage, KI_PODS, "shop/a", "\"labels\":{\"v\":\"1\"},\"managedFields\":[{\"manager\":\"m\"}]");
-    ki_informer *pods = get_pods(NULL);
+    ki_informer *pods = fetch_pods(NULL);
     stage_start(&stage);
-    ask(pods, "shop/a", 1000);
-    ask(pods, "shop/b", 1000);
+    fetch_ask(pods, "shop/a", 1000);
+    fetch_ask(pods, "shop/b", 1000);
     stage_advance(&stage, 100);
     assert_false(ki_informer_has_synced(pods));
-    expect_answers("shop/a 1;shop/b not found;");
-    assert_int_equal(count_requests(), 2);
+    fetch_expect("shop/a 1;shop/b not found;");
+    assert_int_equal(fetch_count_requests(), 2);
     assert_null(ki_informer_get(pods, "shop/a")); /* not in the cache */
 }
 
@@ -101,7 +47,7 @@ static void on_absent(ki_informer *informer, const char *key, const ki_object *o
 
 CONTROLLER_TEST(an_absence_has_the_version_that_the_cache_had) {
     char message[KI_ERROR_MESSAGE_MAX] = "", expected[KI_ERROR_MESSAGE_MAX];
-    ki_informer *pods = get_pods(NULL);
+    ki_informer *pods = fetch_pods(NULL);
     stage_put(&stage, KI_PODS, "shop/a", "");
     stage_start(&stage);
     ki_snapshot *before = ki_informer_snapshot(pods);
@@ -115,8 +61,8 @@ CONTROLLER_TEST(an_absence_has_the_version_that_the_cache_had) {
 
 CONTROLLER_TEST(an_absence_before_the_first_list_has_no_version) {
     char message[KI_ERROR_MESSAGE_MAX] = "";
-    fault(NO_LIST);
-    ki_informer *pods = get_pods(NULL);
+    fetch_fault(FETCH_NO_LIST);
+    ki_informer *pods = fetch_pods(NULL);
     stage_start(&stage);
     assert_int_equal(ki_informer_get_or_fetch_async(pods, "shop/b", 1000, on_absent, message, NULL), KI_OK);
     stage_advance(&stage, 100);
@@ -124,127 +70,126 @@ CONTROLLER_TEST(an_absence_before_the_first_list_has_no_version) {
 }
 
 CONTROLLER_TEST(all_who_ask_at_a_time_share_a_request_and_later_ones_its_answer) {
-    fault(COUNT_GETS);
-    fault(NO_LIST);
+    fetch_fault(FETCH_COUNT_GETS);
+    fetch_fault(FETCH_NO_LIST);
     stage_put(&stage, KI_PODS, "shop/a", "\"labels\":{\"v\":\"1\"}");
-    ki_informer *pods = get_pods(NULL);
+    ki_informer *pods = fetch_pods(NULL);
     stage_start(&stage);
     for (int i = 0; i < 100; i++)
-        ask(pods, i % 2 ? "shop/a" : "shop/b", 60000);
+        fetch_ask(pods, i % 2 ? "shop/a" : "shop/b", 60000);
     stage_advance(&stage, 100);
-    assert_int_equal(count_requests(), 2);
-    answers[0] = '\0';
+    assert_int_equal(fetch_count_requests(), 2);
+    (void)fetch_count_answers();
     stage_put(&stage, KI_PODS, "shop/b", "\"labels\":{\"v\":\"2\"}");
     stage_advance(&stage, KI_FETCH_REMEMBERED_MS - 200);
-    ask(pods, "shop/a", 1000);
-    ask(pods, "shop/b", 1000);
+    fetch_ask(pods, "shop/a", 1000);
+    fetch_ask(pods, "shop/b", 1000);
     stage_advance(&stage, 0);
-    expect_answers("shop/a 1;shop/b not found;");
-    assert_int_equal(count_requests(), 2);
+    fetch_expect("shop/a 1;shop/b not found;");
+    assert_int_equal(fetch_count_requests(), 2);
     stage_advance(&stage, 200); /* now they are forgotten */
-    ask(pods, "shop/b", 1000);
+    fetch_ask(pods, "shop/b", 1000);
     stage_advance(&stage, 100);
-    expect_answers("shop/b 2;");
-    assert_int_equal(count_requests(), 3);
+    fetch_expect("shop/b 2;");
+    assert_int_equal(fetch_count_requests(), 3);
 }
 
 CONTROLLER_TEST(a_deletion_that_the_cache_sees_ends_what_is_remembered) {
-    fault(COUNT_GETS);
-    ki_informer *pods = get_pods(NULL);
+    fetch_fault(FETCH_COUNT_GETS);
+    ki_informer *pods = fetch_pods(NULL);
     stage_start(&stage);
-    fault("status,code=503,verb=watch,resource=pods,count=1"); /* the cache is late */
+    fetch_fault("status,code=503,verb=watch,resource=pods,count=1"); /* the cache is late */
     kt_cluster_close_watches(stage.cluster);
     stage_advance(&stage, 10);
     stage_put(&stage, KI_PODS, "shop/a", "\"labels\":{\"v\":\"1\"}");
-    ask(pods, "shop/a", 1000);
+    fetch_ask(pods, "shop/a", 1000);
     stage_advance(&stage, 100);
-    expect_answers("shop/a 1;"); /* before its event */
+    fetch_expect("shop/a 1;"); /* before its event */
     stage_delete(&stage, KI_PODS, "shop/a");
     stage_advance(&stage, 4000);
-    ask(pods, "shop/a", 1000);
+    fetch_ask(pods, "shop/a", 1000);
     stage_advance(&stage, 100);
-    expect_answers("shop/a not found;");
-    assert_int_equal(count_requests(), 2);
+    fetch_expect("shop/a not found;");
+    assert_int_equal(fetch_count_requests(), 2);
 }
 
-CONTROLLER_TEST(an_error_response_is_an_answer_and_no_answer_is_retried_until_the_timeout) {
-    fault("status,code=403,reason=Forbidden,verb=get,resource=pods,name=a");
-    fault("status,code=503,verb=get,resource=pods,name=b");
-    fault("status,code=503,verb=get,resource=pods,name=c,count=2");
+CONTROLLER_TEST(an_error_response_is_an_answer_and_a_failure_is_retried_in_time) {
+    static char nobody[] = "";
+    fetch_fault("status,code=403,reason=Forbidden,verb=get,resource=pods,name=a");
+    fetch_fault("status,code=503,verb=get,resource=pods,name=c,count=2");
     stage_put(&stage, KI_PODS, "shop/c", "\"labels\":{\"v\":\"3\"}");
-    fault(NO_LIST);
-    ki_informer *pods = get_pods(NULL);
+    fetch_fault(FETCH_NO_LIST);
+    ki_informer *pods = fetch_pods(NULL);
     stage_start(&stage);
-    ask(pods, "shop/a", 20000);
-    ask(pods, "shop/b", 20000);
-    ask(pods, "shop/c", 20000);
-    stage_advance(&stage, 19000);
-    expect_answers("shop/a http error;shop/c 3;");
-    stage_advance(&stage, 1100);
-    expect_answers("shop/b timeout;");
-    assert_int_equal(ki_informer_cancel_fetches(pods, on_fetched, answers, NULL), KI_ERR_NOT_FOUND);
+    fetch_ask(pods, "shop/a", 20000);
+    fetch_ask(pods, "shop/c", 20000);
+    stage_advance(&stage, 0);
+    fetch_expect("shop/a http error;");
+    stage_advance(&stage, 20000);
+    fetch_expect("shop/c 3;");
+    assert_int_equal(ki_informer_cancel_fetches(pods, fetch_answer, nobody, NULL), KI_ERR_NOT_FOUND);
 }
 
 CONTROLLER_TEST(no_request_comes_before_the_retry_after_of_the_last) {
-    fault("status,code=429,retry-after=60,verb=get,resource=pods,count=1"); /* longer than a request may take */
-    fault(NO_LIST);
+    fetch_fault("status,code=429,retry-after=60,verb=get,resource=pods,count=1"); /* longer than a request may take */
+    fetch_fault(FETCH_NO_LIST);
     stage_put(&stage, KI_PODS, "shop/a", "\"labels\":{\"v\":\"1\"}");
-    ki_informer *pods = get_pods(NULL);
+    ki_informer *pods = fetch_pods(NULL);
     stage_start(&stage);
-    ask(pods, "shop/a", 90000);
+    fetch_ask(pods, "shop/a", 90000);
     stage_advance(&stage, 30000);
-    expect_answers("");
-    ask(pods, "shop/a", 10000);
-    ask(pods, "shop/b", 10000); /* the server is busy for all objects */
+    fetch_expect("");
+    fetch_ask(pods, "shop/a", 10000);
+    fetch_ask(pods, "shop/b", 10000); /* the server is busy for all objects */
     stage_advance(&stage, 29000);
-    expect_answers("shop/a timeout;shop/b timeout;");
+    fetch_expect("shop/a timeout;shop/b timeout;");
     stage_advance(&stage, 2000);
-    expect_answers("shop/a 1;");
+    fetch_expect("shop/a 1;");
 }
 
 CONTROLLER_TEST(those_who_ask_anew_wait_for_the_retry_after_too) {
-    fault("status,code=503,retry-after=60,verb=get,resource=pods,count=1");
-    fault(NO_LIST);
+    fetch_fault("status,code=503,retry-after=60,verb=get,resource=pods,count=1");
+    fetch_fault(FETCH_NO_LIST);
     stage_put(&stage, KI_PODS, "shop/a", "\"labels\":{\"v\":\"1\"}");
-    ki_informer *pods = get_pods(NULL);
+    ki_informer *pods = fetch_pods(NULL);
     stage_start(&stage);
-    ask(pods, "shop/a", 10000);
+    fetch_ask(pods, "shop/a", 10000);
     stage_advance(&stage, 20000);
-    expect_answers("shop/a timeout;");
-    ask(pods, "shop/a", 90000);
+    fetch_expect("shop/a timeout;");
+    fetch_ask(pods, "shop/a", 90000);
     stage_advance(&stage, 39000);
-    expect_answers("");
+    fetch_expect("");
     stage_advance(&stage, 2000);
-    expect_answers("shop/a 1;");
+    fetch_expect("shop/a 1;");
 }
 
 CONTROLLER_TEST(the_namespaces_of_a_set_do_not_limit_what_is_fetched) {
     static const char *const shop[] = { "shop" };
-    fault(NO_LIST);
+    fetch_fault(FETCH_NO_LIST);
     stage_put(&stage, KI_PODS, "shop/a", "\"labels\":{\"v\":\"1\"}");
     stage_put(&stage, KI_PODS, "other/b", "\"labels\":{\"v\":\"2\"}");
-    ki_informer *pods = get_pods(&KI_INFORMER_OPTIONS(.namespace_set = "tenants"));
+    ki_informer *pods = fetch_pods(&KI_INFORMER_OPTIONS(.namespace_set = "tenants"));
     assert_int_equal(ki_informer_set_namespaces(pods, shop, 1, NULL), KI_OK);
     stage_start(&stage);
-    ask(pods, "shop/a", 1000);
-    ask(pods, "other/b", 1000);
+    fetch_ask(pods, "shop/a", 1000);
+    fetch_ask(pods, "other/b", 1000);
     stage_advance(&stage, 100);
-    expect_answers("shop/a 1;other/b 2;");
+    fetch_expect("shop/a 1;other/b 2;");
 }
 
 CONTROLLER_TEST(fetched_objects_are_those_of_the_informer) {
     stage_put(&stage, KI_PODS, "shop/a", "\"labels\":{\"v\":\"1\",\"app\":\"web\"}");
     stage_put(&stage, KI_PODS, "shop/b", "\"labels\":{\"v\":\"1\",\"app\":\"db\"}");
-    fault(NO_LIST);
-    ki_informer *pods = get_pods(&KI_INFORMER_OPTIONS(.label_selector = "app=web", .namespace_name = "shop"));
+    fetch_fault(FETCH_NO_LIST);
+    ki_informer *pods = fetch_pods(&KI_INFORMER_OPTIONS(.label_selector = "app=web", .namespace_name = "shop"));
     stage_start(&stage);
-    ask(pods, "shop/a", 1000);
-    ask(pods, "shop/b", 1000);
+    fetch_ask(pods, "shop/a", 1000);
+    fetch_ask(pods, "shop/b", 1000);
     stage_advance(&stage, 100);
-    expect_answers("shop/a 1;shop/b not found;");
-    assert_int_equal(ki_informer_get_or_fetch_async(pods, "other/a", 1, on_fetched, NULL, NULL), KI_ERR_INVALID);
-    assert_int_equal(ki_informer_get_or_fetch_async(pods, "a", 1, on_fetched, NULL, NULL), KI_ERR_INVALID);
-    assert_int_equal(ki_informer_get_or_fetch_async(pods, "shop/", 1, on_fetched, NULL, NULL), KI_ERR_INVALID);
+    fetch_expect("shop/a 1;shop/b not found;");
+    assert_int_equal(ki_informer_get_or_fetch_async(pods, "other/a", 1, fetch_answer, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_informer_get_or_fetch_async(pods, "a", 1, fetch_answer, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_informer_get_or_fetch_async(pods, "shop/", 1, fetch_answer, NULL, NULL), KI_ERR_INVALID);
 }
 
 struct labelled {
@@ -252,20 +197,17 @@ struct labelled {
 };
 static const ki_field label_fields[] = { KI_FIELD(struct labelled, labels, "metadata.labels"), KI_FIELD_END };
 
-/* Appends the text of an annotation, which only an object with its content has. */
+/* Notes the text of an annotation, which only an object with its content has. */
 static void on_content(ki_informer *informer, const char *key, const ki_object *obj, const ki_error *err, void *user) {
     (void)informer;
     (void)key;
     char text[16];
-    size_t used = strlen(answers);
-    snprintf(answers + used, sizeof answers - used, "%s%s;", (const char *)user,
-             obj ? ki_object_string(obj, "metadata.annotations.text", "-", text, sizeof text)
-                 : ki_status_name(err->code));
+    stage_note(user, obj ? ki_object_string(obj, "metadata.annotations.text", "-", text, sizeof text)
+                         : ki_status_name(err->code));
 }
 
 static void ask_for_content(ki_informer *pods) {
-    static char nobody[] = "";
-    assert_int_equal(ki_informer_get_or_fetch_async(pods, "shop/a", 1000, on_content, nobody, NULL), KI_OK);
+    assert_int_equal(ki_informer_get_or_fetch_async(pods, "shop/a", 1000, on_content, &stage, NULL), KI_OK);
     stage_settle(&stage);
 }
 
@@ -276,10 +218,10 @@ static void put_text(const char *text) {
 }
 
 CONTROLLER_TEST(what_lost_its_content_at_a_limit_is_fetched) {
-    fault(COUNT_GETS);
+    fetch_fault(FETCH_COUNT_GETS);
     put_text("1");
     ki_informer *pods =
-        get_pods(&KI_INFORMER_OPTIONS(.view = label_fields, .memory_limit = 1, .keep_at_limit = KI_KEEP_VIEW));
+        fetch_pods(&KI_INFORMER_OPTIONS(.view = label_fields, .memory_limit = 1, .keep_at_limit = KI_KEEP_VIEW));
     stage_start(&stage);
     stage_advance(&stage, 1000);
     ki_object *obj = ki_informer_get(pods, "shop/a");
@@ -288,83 +230,150 @@ CONTROLLER_TEST(what_lost_its_content_at_a_limit_is_fetched) {
     ki_object_unref(obj);
     ask_for_content(pods);
     ask_for_content(pods); /* remembered */
-    expect_answers("1;1;");
-    assert_int_equal(count_requests(), 1);
+    stage_expect(&stage, "1 1");
+    assert_int_equal(fetch_count_requests(), 1);
     put_text("2"); /* the cache has a newer state, without its content */
     stage_advance(&stage, 1000);
     ask_for_content(pods);
     ask_for_content(pods);
-    expect_answers("2;2;");
-    assert_int_equal(count_requests(), 2);
+    stage_expect(&stage, "2 2");
+    assert_int_equal(fetch_count_requests(), 2);
     stage_delete(&stage, KI_PODS, "shop/a");
     stage_advance(&stage, 1000);
     ask_for_content(pods);
-    expect_answers("not found;");
+    stage_expect(&stage, "not found");
     put_text("3"); /* the cache has it again: the absence is no answer any more */
     stage_advance(&stage, 1000);
     ask_for_content(pods);
-    expect_answers("3;");
+    stage_expect(&stage, "3");
 }
 
 CONTROLLER_TEST(waits_end_when_they_are_cancelled_or_the_informer_is_removed_or_stopped) {
     static char other[] = "other ", nobody[] = "";
-    fault("status,code=503,verb=get,resource=pods");
-    fault(NO_LIST);
-    ki_informer *pods = get_pods(NULL);
+    fetch_fault("status,code=503,verb=get,resource=pods");
+    fetch_fault(FETCH_NO_LIST);
+    ki_informer *pods = fetch_pods(NULL);
     stage_start(&stage);
-    ask(pods, "shop/a", -1);
-    assert_int_equal(ki_informer_get_or_fetch_async(pods, "shop/a", -1, on_fetched, other, NULL), KI_OK);
+    fetch_ask(pods, "shop/a", -1);
+    assert_int_equal(ki_informer_get_or_fetch_async(pods, "shop/a", -1, fetch_answer, other, NULL), KI_OK);
     stage_advance(&stage, 10);
-    assert_int_equal(ki_informer_cancel_fetches(pods, on_fetched, other, NULL), KI_OK);
-    expect_answers("");
+    assert_int_equal(ki_informer_cancel_fetches(pods, fetch_answer, other, NULL), KI_OK);
+    fetch_expect("");
     stage_settle(&stage);
-    expect_answers("other shop/a cancelled;");
+    fetch_expect("other shop/a cancelled;");
     assert_int_equal(ki_factory_remove_informer(stage.factory, pods, NULL), KI_OK);
     stage_settle(&stage);
-    expect_answers("shop/a cancelled;");
-    assert_int_equal(ki_informer_get_or_fetch_async(pods, "shop/a", -1, on_fetched, nobody, NULL), KI_ERR_CANCELLED);
-    ki_informer *again = get_pods(NULL);
+    fetch_expect("shop/a cancelled;");
+    assert_int_equal(ki_informer_get_or_fetch_async(pods, "shop/a", -1, fetch_answer, nobody, NULL), KI_ERR_CANCELLED);
+    ki_informer *again = fetch_pods(NULL);
     assert_int_equal(ki_factory_start(stage.factory, NULL), KI_OK);
-    ask(again, "shop/b", -1);
+    fetch_ask(again, "shop/b", -1);
     stage_advance(&stage, 10);
     ki_factory_stop(stage.factory);
     stage_advance(&stage, 60000);
-    expect_answers("shop/b cancelled;");
+    fetch_expect("shop/b cancelled;");
 }
 
 CONTROLLER_TEST(only_so_many_answers_are_remembered) {
     char key[32];
-    fault(COUNT_GETS);
-    fault(NO_LIST);
-    ki_informer *pods = get_pods(NULL);
+    fetch_fault(FETCH_COUNT_GETS);
+    fetch_fault(FETCH_NO_LIST);
+    ki_informer *pods = fetch_pods(NULL);
     stage_start(&stage);
     for (int i = 0; i < KI_FETCH_MAX_REMEMBERED + 10; i++) {
         snprintf(key, sizeof key, "shop/p%d", i);
-        ask(pods, key, 60000);
+        fetch_ask(pods, key, 60000);
     }
     stage_advance(&stage, 1000);
-    int before = count_requests();
+    int before = fetch_count_requests();
     assert_int_equal(before, KI_FETCH_MAX_REMEMBERED + 10);
-    ask(pods, key, 1000); /* the newest */
-    ask(pods, "shop/p0", 1000);
+    fetch_ask(pods, key, 1000); /* the newest */
+    fetch_ask(pods, "shop/p0", 1000);
     stage_advance(&stage, 100);
-    assert_int_equal(count_requests(), before + 1);
+    assert_int_equal(fetch_count_requests(), before + 1);
+}
+
+/* --- a storm ------------------------------------------------------------------------------------------------------ */
+
+enum {
+    STORM = 1000,
+    IN_FLIGHT = 32 /* of the client */
+};
+
+static void ask_for_many(ki_informer *pods, int count, int64_t timeout_ms) {
+    for (int i = 0; i < count; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "shop/p%d", i);
+        fetch_ask(pods, key, timeout_ms);
+    }
+}
+
+CONTROLLER_TEST(a_storm_has_only_so_many_requests_in_flight_and_the_cache_is_kept_beside_it) {
+    fetch_fault(FETCH_COUNT_GETS);
+    fetch_fault("silent,verb=get,resource=pods");
+    ki_informer *pods = fetch_pods(NULL);
+    stage_start(&stage);
+    ask_for_many(pods, STORM, 3000);
+    stage_settle(&stage);
+    assert_int_equal(fetch_count_requests(), IN_FLIGHT);
+    stage_put(&stage, KI_PODS, "shop/new", "\"labels\":{\"v\":\"1\"}");
+    stage_advance(&stage, 100);
+    fetch_ask(pods, "shop/new", 1000);
+    stage_settle(&stage);
+    fetch_expect("shop/new 1;");
+    stage_advance(&stage, 3000);
+    assert_int_equal(fetch_count_answers(), STORM);
+    assert_int_equal(fetch_last_error.code, KI_ERR_TIMEOUT);
+    stage_advance(&stage, 60000); /* those of whom nobody waits any more are not sent */
+    assert_int_equal(fetch_count_requests(), IN_FLIGHT);
+}
+
+CONTROLLER_TEST(a_storm_is_answered_in_its_order) {
+    char expected[4096] = "";
+    fetch_fault(FETCH_COUNT_GETS);
+    fetch_fault(FETCH_NO_LIST);
+    ki_informer *pods = fetch_pods(NULL);
+    stage_start(&stage);
+    ask_for_many(pods, 100, -1);
+    for (int i = 0; i < 100; i++)
+        snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "shop/p%d not found;", i);
+    stage_settle(&stage);
+    fetch_expect(expected);
+    assert_int_equal(fetch_count_requests(), 100);
+}
+
+CONTROLLER_TEST(each_run_of_the_loop_answers_one_and_sends_one) {
+    fetch_fault(FETCH_COUNT_GETS);
+    fetch_fault(FETCH_NO_LIST);
+    ki_informer *pods = fetch_pods(NULL);
+    stage_start(&stage);
+    ask_for_many(pods, STORM, -1);
+    int answered = 0, sent = 0;
+    for (int steps = 0; answered < STORM; steps++) {
+        assert_true(steps < 100 * STORM);
+        assert_int_equal(ki_engine_step(stage.engine.engine, 1, NULL), KI_OK);
+        int requests = fetch_count_requests(), answers = fetch_count_answers();
+        assert_in_range(answers, 0, 1);
+        assert_in_range(requests - sent, 0, 1);
+        sent = requests;
+        answered += answers;
+    }
 }
 
 static bool play(const ki_allocator *allocator) {
     static char nobody[] = "";
     bool is_asked = false;
     ki_informer *pods = NULL;
-    answers[0] = '\0';
+    (void)fetch_count_answers();
     if (!stage_open(&stage, allocator) || ki_factory_informer(stage.factory, KI_PODS, NULL, &pods, NULL))
         goto out;
-    fault(NO_LIST);
+    fetch_fault(FETCH_NO_LIST);
     stage_put(&stage, KI_PODS, "shop/a", "\"labels\":{\"v\":\"1\"}");
     assert_int_equal(ki_factory_start(stage.factory, NULL), KI_OK);
     stage_advance(&stage, 10);
-    is_asked = !ki_informer_get_or_fetch_async(pods, "shop/a", 100000, on_fetched, nobody, NULL);
+    is_asked = !ki_informer_get_or_fetch_async(pods, "shop/a", 100000, fetch_answer, nobody, NULL);
     stage_advance(&stage, 120000);
-    assert_string_equal(answers, is_asked ? "shop/a 1;" : "");
+    fetch_expect(is_asked ? "shop/a 1;" : "");
 out:
     stage_close(&stage);
     return is_asked;

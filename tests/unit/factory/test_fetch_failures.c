@@ -1,0 +1,141 @@
+/* test_fetch_failures.c: what a program gets that asks for objects while requests fail: at once, until the next attempt
+ * is due, and with the cause. On the embedded API server, in the engine's time. */
+#include "tests/support/controller_stage.h"
+#include "tests/support/fetch/fetch_stage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define FAILS "status,code=500,reason=InternalError,verb=get,resource=pods,name=a"
+#define AWAY "close,verb=get,resource=pods"
+
+static void ask_at_once(ki_informer *pods, const char *key, const char *answer) {
+    fetch_ask(pods, key, 500);
+    stage_settle(&stage);
+    fetch_expect(answer);
+}
+
+CONTROLLER_TEST(a_failed_attempt_is_the_answer_until_the_next_one_is_due) {
+    fetch_fault(FETCH_COUNT_GETS);
+    fetch_fault(FAILS);
+    fetch_fault(FETCH_NO_LIST);
+    ki_informer *pods = fetch_pods(NULL);
+    stage_start(&stage);
+    for (int i = 0; i < 10; i++)
+        ask_at_once(pods, "shop/a", "shop/a timeout;"); /* nobody waits for an attempt that comes after its limit */
+    assert_int_equal(fetch_count_requests(), 1);
+    stage_advance(&stage, 1600);
+    ask_at_once(pods, "shop/a", "shop/a timeout;");
+    assert_int_equal(fetch_count_requests(), 2);
+}
+
+CONTROLLER_TEST(who_asks_again_and_again_waits_no_shorter_between_attempts) {
+    fetch_fault(FETCH_COUNT_GETS);
+    fetch_fault(FAILS);
+    fetch_fault(FETCH_NO_LIST);
+    ki_informer *pods = fetch_pods(NULL);
+    stage_start(&stage);
+    for (int i = 0; i < 600; i++) { /* a minute */
+        fetch_ask(pods, "shop/a", 10);
+        stage_advance(&stage, 100);
+    }
+    assert_int_equal(fetch_count_answers(), 600);
+    assert_in_range(fetch_count_requests(), 4, 7); /* after 0.8, 1.6, 3.2, … seconds or up to twice as many */
+}
+
+CONTROLLER_TEST(who_can_wait_for_the_next_attempt_does) {
+    fetch_fault("status,code=503,verb=get,resource=pods,count=1");
+    fetch_fault(FETCH_NO_LIST);
+    stage_put(&stage, KI_PODS, "shop/a", "\"labels\":{\"v\":\"1\"}");
+    ki_informer *pods = fetch_pods(NULL);
+    stage_start(&stage);
+    ask_at_once(pods, "shop/a", "shop/a timeout;");
+    fetch_ask(pods, "shop/a", 2000);
+    stage_settle(&stage);
+    fetch_expect("");
+    stage_advance(&stage, 1600);
+    fetch_expect("shop/a 1;");
+}
+
+CONTROLLER_TEST(the_error_tells_an_object_that_fails_from_a_server_that_is_away) {
+    fetch_fault(FAILS);
+    fetch_fault("close,verb=get,resource=pods,name=b");
+    fetch_fault(FETCH_NO_LIST);
+    ki_informer *pods = fetch_pods(NULL);
+    stage_start(&stage);
+    ask_at_once(pods, "shop/a", "shop/a timeout;");
+    assert_int_equal(fetch_last_error.http_status, 500);
+    assert_string_equal(fetch_last_error.reason, "InternalError");
+    assert_true(ki_error_is_internal(&fetch_last_error));
+    assert_non_null(strstr(fetch_last_error.message, "shop/a is unknown: get pods shop/a: "));
+    ask_at_once(pods, "shop/b", "shop/b timeout;");
+    assert_int_equal(fetch_last_error.http_status, 0);
+    assert_string_equal(fetch_last_error.reason, "");
+    assert_non_null(strstr(fetch_last_error.message, "shop/b is unknown: get pods shop/b: "));
+}
+
+CONTROLLER_TEST(a_server_that_is_away_is_not_asked_for_each_name) {
+    fetch_fault(FETCH_COUNT_GETS);
+    fetch_fault(AWAY);
+    fetch_fault(FETCH_NO_LIST);
+    ki_informer *pods = fetch_pods(NULL);
+    stage_start(&stage);
+    for (int i = 0; i < 100; i++) {
+        char key[32], answer[48];
+        snprintf(key, sizeof key, "shop/p%d", i);
+        snprintf(answer, sizeof answer, "%s timeout;", key);
+        ask_at_once(pods, key, answer);
+    }
+    assert_int_equal(fetch_count_requests(), 1);
+    stage_advance(&stage, 1600);
+    ask_at_once(pods, "shop/p50", "shop/p50 timeout;");
+    ask_at_once(pods, "shop/p51", "shop/p51 timeout;");
+    assert_int_equal(fetch_count_requests(), 2);
+}
+
+CONTROLLER_TEST(an_object_that_fails_does_not_hold_back_the_others) {
+    fetch_fault("close,verb=get,resource=pods,name=a");
+    fetch_fault(FETCH_NO_LIST);
+    stage_put(&stage, KI_PODS, "shop/b", "\"labels\":{\"v\":\"1\"}");
+    ki_informer *pods = fetch_pods(NULL);
+    stage_start(&stage);
+    fetch_ask(pods, "shop/a", 500);
+    fetch_ask(pods, "shop/b", 5000); /* after a response the server is not away */
+    stage_advance(&stage, 1600);
+    fetch_expect("shop/a timeout;shop/b 1;");
+    ask_at_once(pods, "shop/a", "shop/a timeout;");
+    ask_at_once(pods, "shop/b", "shop/b 1;");
+}
+
+CONTROLLER_TEST(who_asks_for_a_key_that_has_no_response_for_longer_than_its_limit_does_not_wait) {
+    fetch_fault(FETCH_COUNT_GETS);
+    fetch_fault("silent,verb=get,resource=pods");
+    fetch_fault(FETCH_NO_LIST);
+    ki_informer *pods = fetch_pods(NULL);
+    stage_start(&stage);
+    fetch_ask(pods, "shop/a", 500);
+    stage_advance(&stage, 499);
+    fetch_expect("");
+    stage_advance(&stage, 1);
+    fetch_expect("shop/a timeout;");
+    for (int i = 0; i < 10; i++)
+        ask_at_once(pods, "shop/a", "shop/a timeout;");
+    fetch_ask(pods, "shop/a", 1000); /* this one has more patience */
+    stage_settle(&stage);
+    fetch_expect("");
+    stage_advance(&stage, 1000);
+    fetch_expect("shop/a timeout;");
+    assert_int_equal(fetch_count_requests(), 1);
+}
+
+CONTROLLER_TEST(what_waits_longer_than_a_retry_after_is_told_so_at_once) {
+    fetch_fault("status,code=429,retry-after=60,verb=get,resource=pods,count=1");
+    fetch_fault(FETCH_NO_LIST);
+    ki_informer *pods = fetch_pods(NULL);
+    stage_start(&stage);
+    ask_at_once(pods, "shop/a", "shop/a timeout;");
+    assert_int_equal(fetch_last_error.http_status, 429);
+    assert_int_equal(fetch_last_error.retry_after_ms, 60000);
+    ask_at_once(pods, "shop/b", "shop/b timeout;"); /* the server is busy for all objects */
+    assert_int_equal(fetch_last_error.http_status, 429);
+}
