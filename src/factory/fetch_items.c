@@ -181,7 +181,10 @@ void ki_fetch_decide(ki_fetcher *fetcher, ki_fetch_wait *wait, ki_object *obj, c
         ki_cond_broadcast(wait->changed);
         return;
     }
-    *(fetcher->last_decided ? &fetcher->last_decided->next : &fetcher->decided) = wait;
+    ki_fetch_wait *last = fetcher->last_decided;
+    wait->next = last ? last->next : wait;
+    if (last)
+        last->next = wait;
     fetcher->last_decided = wait;
     ki_task_post(&fetcher->task);
 }

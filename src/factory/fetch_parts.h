@@ -87,7 +87,7 @@ struct ki_fetcher {
     ki_heap due; /* of ki_fetch_due */
     uint64_t sequence;
     size_t kept_count;
-    ki_fetch_wait *decided, *last_decided; /* with handlers */
+    ki_fetch_wait *last_decided; /* with handlers; the last one, whose next is the first */
     unsigned flying;
     bool is_closed;
     int64_t not_before;   /* no request is sent before: a Retry-After, or the server is away */

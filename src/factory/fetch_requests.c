@@ -211,10 +211,10 @@ static void set_timer(ki_fetcher *fetcher) {
 
 static ki_fetch_wait *take_decided(ki_fetcher *fetcher) {
     ki_mutex_lock(&fetcher->mutex);
-    ki_fetch_wait *wait = fetcher->decided;
-    if (wait)
-        fetcher->decided = wait->next;
-    if (!fetcher->decided)
+    ki_fetch_wait *last = fetcher->last_decided, *wait = last ? last->next : NULL;
+    if (last && wait != last)
+        last->next = wait->next;
+    else
         fetcher->last_decided = NULL;
     ki_mutex_unlock(&fetcher->mutex);
     return wait;
