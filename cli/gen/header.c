@@ -341,7 +341,7 @@ static ki_status name_struct(const gen_schema *schema, const gen_request *reques
     char member[GEN_NAME_MAX];
     if (!given) {
         gen_snake(schema->kind, strlen(schema->kind), name);
-        gen_member(name);
+        gen_struct(name);
         return KI_OK;
     }
     bool is_name = given[0] && !(given[0] >= '0' && given[0] <= '9') && strlen(given) < GEN_NAME_MAX / 2;
@@ -352,10 +352,11 @@ static ki_status name_struct(const gen_schema *schema, const gen_request *reques
                         given, GEN_NAME_MAX / 2 - 1);
     snprintf(name, GEN_NAME_MAX, "%s", given);
     memcpy(member, name, GEN_NAME_MAX);
-    gen_member(member);
+    gen_struct(member);
     return strcmp(member, name) == 0
                ? KI_OK
-               : gen_fail(err, KI_ERR_INVALID, "--name %s: this word has a meaning in C, C++ or their headers", given);
+               : gen_fail(err, KI_ERR_INVALID,
+                          "--name %s: this word has a meaning in C, C++, their headers or kinformer's", given);
 }
 
 /* Makes the tree. Where structs have too many fields, all fields of objects are taken less deep. */

@@ -185,6 +185,20 @@ void gen_member(char name[GEN_NAME_MAX]) {
     }
 }
 
+void gen_struct(char name[GEN_NAME_MAX]) {
+    static const char prefix[] = "the_";
+    size_t size = strlen(name), room = sizeof prefix - 1;
+    gen_member(name);
+    /* "kinformer" would have the include guard of <kinformer/view.h>. */
+    if (strcmp(name, "ki") != 0 && strncmp(name, "ki_", 3) != 0 && strcmp(name, "kinformer") != 0)
+        return;
+    if (size + room >= GEN_NAME_MAX)
+        size = GEN_NAME_MAX - 1 - room;
+    memmove(name + room, name, size);
+    memcpy(name, prefix, room);
+    name[room + size] = '\0';
+}
+
 static bool ends_with(const char *name, const char *end) {
     size_t size = strlen(name), end_size = strlen(end);
     return size > end_size && strcmp(name + size - end_size, end) == 0;

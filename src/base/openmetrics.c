@@ -52,15 +52,21 @@ static void append_number(ki_buffer *out, double value) {
     ki_buffer_append_char(out, '\n');
 }
 
+/* Appends a label. Bytes that are not UTF-8 become U+FFFD: one of them would make the whole text invalid. */
 static void append_label(ki_buffer *out, const ki_label *label) {
     ki_buffer_printf(out, "%s=\"", label->name);
-    for (const char *c = label->value; *c; c++) {
-        if (*c == '\\' || *c == '"')
+    for (ki_str rest = ki_str_of(label->value); rest.size;) {
+        size_t size = ki_str_utf8_size(rest);
+        if (*rest.data == '\\' || *rest.data == '"')
             ki_buffer_append_char(out, '\\');
-        if (*c == '\n')
+        if (*rest.data == '\n')
             ki_buffer_append_string(out, "\\n");
+        else if (size)
+            ki_buffer_append(out, rest.data, size);
         else
-            ki_buffer_append_char(out, *c);
+            ki_buffer_append_string(out, "\xEF\xBF\xBD");
+        size += size == 0;
+        rest = (ki_str){ rest.data + size, rest.size - size };
     }
     ki_buffer_append_char(out, '"');
 }

@@ -169,6 +169,37 @@ GEN_TEST(a_definition_gives_the_header_that_its_server_gives) {
     free(spec);
 }
 
+/* The kinds and members have names of the library, of its headers' guards, and of C and C++. */
+GEN_TEST(names_of_the_library_and_the_languages_compile) {
+    static const char *const kinds[] = { "Kinformer", "KiObject", "KiStatus", "Ki", "Class", "Int", "Union" };
+    static const char text[] = "{\"type\":\"string\"}";
+    static const char list[] = "{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"new\":{\"type\":"
+                               "\"string\"},\"kiList\":{\"type\":\"integer\"}}}}";
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        char definition[4096];
+        snprintf(
+            definition, sizeof definition,
+            "{\"kind\":\"CustomResourceDefinition\",\"spec\":{\"group\":\"example.com\",\"names\":{\"kind\":\"%s\","
+            "\"plural\":\"things\"},\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{"
+            "\"openAPIV3Schema\":{\"type\":\"object\",\"properties\":{\"kiObject\":%s,\"kiField\":%s,\"kiStringList\":%"
+            "s,"
+            "\"fields\":%s,\"events\":%s,\"views\":%s,\"KI_FIELD\":%s,\"int64_t\":%s,\"bool\":%s,\"template\":%s,"
+            "\"this\":%s,\"NULL\":%s,\"size_t\":%s,\"offsetof\":%s}}}}]}}",
+            kinds[i], list, list, list, list, list, list, text, text, text, text, text, text, text, text);
+        folder_write("crd.json", definition);
+        COMMAND_RUN("gen", "things", "--from", folder_file("crd.json"));
+        char *header = body_of(command_output());
+        command_ends(0);
+        snprintf(definition, sizeof definition, "things_%zu.h", i);
+        folder_write(definition, header);
+        free(header);
+    }
+    folder_write("things.c", "#include \"things_0.h\"\n#include \"things_1.h\"\n#include <kinformer/kinformer.h>\n"
+                             "#include \"things_2.h\"\n#include \"things_3.h\"\n#include \"things_4.h\"\n"
+                             "#include \"things_5.h\"\n#include \"things_6.h\"\n");
+    compile("things.c");
+}
+
 GEN_TEST(wrong_input_is_reported) {
     folder_write("crd.yaml", FOOS);
     folder_write("broken.yaml", "a: [\n");

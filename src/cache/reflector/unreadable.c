@@ -10,6 +10,16 @@
 
 void ki_unreadable_marks_init(ki_unreadable_marks *marks, const ki_allocator *allocator, uint64_t seed) {
     ki_map_init(&marks->by_key, allocator, seed);
+    ki_map_init(&marks->beyond, allocator, seed);
+    marks->has_nameless = false;
+}
+
+static void clear_beyond(ki_unreadable_marks *marks) {
+    size_t cursor = 0;
+    void *key;
+    while (ki_map_next(&marks->beyond, &cursor, NULL, &key))
+        ki_free(marks->beyond.allocator, key);
+    ki_map_free(&marks->beyond);
 }
 
 void ki_unreadable_marks_clear(ki_unreadable_marks *marks) {
@@ -18,10 +28,12 @@ void ki_unreadable_marks_clear(ki_unreadable_marks *marks) {
     while (ki_map_next(&marks->by_key, &cursor, NULL, &mark))
         ki_free(marks->by_key.allocator, mark);
     ki_map_free(&marks->by_key);
+    clear_beyond(marks);
 }
 
 bool ki_unreadable_marks_has(const ki_unreadable_marks *marks, const char *key) {
-    return marks->by_key.count > 0 && ki_map_has(&marks->by_key, ki_str_of(key));
+    return marks->by_key.count > 0 &&
+           (ki_map_has(&marks->by_key, ki_str_of(key)) || ki_map_has(&marks->beyond, ki_str_of(key)));
 }
 
 static ki_unreadable_mark *find(const ki_unreadable_marks *marks, const char *key) {
@@ -66,10 +78,43 @@ static ki_status add_mark(ki_unreadable_marks *marks, const char *key, ki_unread
     return KI_OK;
 }
 
+/* Returns true for an object that shares the mark without a key. `own` is its mark, or NULL. */
+static bool is_shared(const ki_unreadable_marks *marks, const ki_unreadable_mark *own, const char *key) {
+    return !own && (marks->by_key.count >= KI_UNREADABLE_MAX || ki_map_has(&marks->beyond, ki_str_of(key)));
+}
+
+/* Remembers the key of an object that shares the mark without a key. */
+static ki_status add_beyond(ki_unreadable_marks *marks, const char *key) {
+    if (ki_map_has(&marks->beyond, ki_str_of(key)))
+        return KI_OK;
+    if (marks->beyond.count >= KI_UNREADABLE_KEYS_MAX) {
+        marks->has_nameless = true;
+        return KI_OK;
+    }
+    char *copy = ki_strdup(marks->beyond.allocator, key);
+    ki_status status = copy ? ki_map_put(&marks->beyond, ki_str_of(copy), copy, NULL) : KI_ERR_NO_MEMORY;
+    if (status)
+        ki_free(marks->beyond.allocator, copy);
+    return status;
+}
+
+/* Returns true if the last object that shared the mark without a key is readable. */
+static bool remove_beyond(ki_unreadable_marks *marks, const char *key) {
+    char *copy = marks->beyond.count ? ki_map_remove(&marks->beyond, ki_str_of(key)) : NULL;
+    if (!copy)
+        return false;
+    ki_free(marks->beyond.allocator, copy);
+    return marks->beyond.count == 0 && !marks->has_nameless;
+}
+
 ki_status ki_unreadable_marks_put(ki_unreadable_marks *marks, const char *key, const char *version,
                                   const ki_error *reason) {
     ki_unreadable_mark *mark = find(marks, key);
-    if (!mark && marks->by_key.count >= KI_UNREADABLE_MAX) {
+    marks->has_nameless = marks->has_nameless || !key[0];
+    if (is_shared(marks, mark, key)) {
+        ki_status status = key[0] ? add_beyond(marks, key) : KI_OK;
+        if (status)
+            return status;
         key = "";
         mark = find(marks, key);
     }
@@ -91,6 +136,8 @@ static bool is_before(const char *version, const ki_unreadable_mark *mark) {
 }
 
 void ki_unreadable_marks_remove(ki_unreadable_marks *marks, const char *key, const char *version) {
+    if (remove_beyond(marks, key))
+        key = ""; /* the mark of the last such object */
     ki_unreadable_mark *mark = marks->by_key.count ? find(marks, key) : NULL;
     if (!mark || is_before(version, mark))
         return;
@@ -130,30 +177,41 @@ void ki_unreadable_destroy(ki_unreadable *unreadable) {
     ki_mutex_destroy(&unreadable->mutex);
 }
 
+/* Adds a mark to the counts, or takes it out (`sign` -1). Caller holds the mutex. */
+static void count(ki_unreadable *unreadable, const ki_unreadable_mark *mark, size_t sign) {
+    if (!mark)
+        return;
+    unreadable->shown += mark->is_settled ? 0 : sign;
+    unreadable->settled += mark->is_settled ? sign : 0;
+    unreadable->open += mark->until[0] ? 0 : sign;
+}
+
 /* Caller holds the mutex. */
 static void recount(ki_unreadable *unreadable) {
     size_t cursor = 0;
-    void *value;
-    unreadable->shown = 0;
-    unreadable->has_open = unreadable->has_settled = false;
-    while (ki_map_next(&unreadable->marks.by_key, &cursor, NULL, &value)) {
-        const ki_unreadable_mark *mark = value;
-        unreadable->shown += !mark->is_settled;
-        unreadable->has_open = unreadable->has_open || mark->until[0] == '\0';
-        unreadable->has_settled = unreadable->has_settled || mark->is_settled;
-    }
+    void *mark;
+    unreadable->shown = unreadable->open = unreadable->settled = 0;
+    while (ki_map_next(&unreadable->marks.by_key, &cursor, NULL, &mark))
+        count(unreadable, mark, 1);
+}
+
+/* Returns the mark that an object has or shares. Caller holds the mutex. */
+static ki_unreadable_mark *find_shared(const ki_unreadable_marks *marks, const char *key) {
+    ki_unreadable_mark *mark = find(marks, key);
+    return is_shared(marks, mark, key) ? find(marks, "") : mark;
 }
 
 ki_status ki_unreadable_add(ki_unreadable *unreadable, const char *key, const char *version, const char *since,
                             const ki_error *reason) {
     ki_mutex_lock(&unreadable->mutex);
-    const ki_unreadable_mark *before = find(&unreadable->marks, key);
-    size_t count = unreadable->marks.by_key.count;
-    ki_status status = ki_unreadable_marks_put(&unreadable->marks, key, version, reason);
-    ki_unreadable_mark *mark = find(&unreadable->marks, key);
-    if (!status && !before && mark && unreadable->marks.by_key.count > count)
+    ki_unreadable_marks *marks = &unreadable->marks;
+    size_t before = marks->by_key.count;
+    count(unreadable, find_shared(marks, key), (size_t)-1);
+    ki_status status = ki_unreadable_marks_put(marks, key, version, reason);
+    ki_unreadable_mark *mark = find_shared(marks, key);
+    if (marks->by_key.count > before)
         copy_version(mark->since, since);
-    recount(unreadable);
+    count(unreadable, mark, 1);
     ki_mutex_unlock(&unreadable->mutex);
     return status;
 }
@@ -161,27 +219,34 @@ ki_status ki_unreadable_add(ki_unreadable *unreadable, const char *key, const ch
 bool ki_unreadable_has(ki_unreadable *unreadable, const char *key) {
     ki_mutex_lock(&unreadable->mutex);
     const ki_unreadable_mark *mark = find(&unreadable->marks, key);
-    bool has = mark && !mark->is_settled;
+    bool has = (mark && !mark->is_settled) || ki_map_has(&unreadable->marks.beyond, ki_str_of(key));
     ki_mutex_unlock(&unreadable->mutex);
     return has;
+}
+
+/* Caller holds the mutex. */
+static void settle(ki_unreadable *unreadable, ki_unreadable_mark *mark, const char *version) {
+    if (!mark || mark->is_settled || is_before(version, mark))
+        return;
+    count(unreadable, mark, (size_t)-1);
+    mark->is_settled = true;
+    if (!mark->until[0])
+        copy_version(mark->until, version);
+    count(unreadable, mark, 1);
 }
 
 void ki_unreadable_settle(ki_unreadable *unreadable, const char *key, const char *version) {
     if (unreadable->shown == 0)
         return; /* only the loop writes it */
     ki_mutex_lock(&unreadable->mutex);
-    ki_unreadable_mark *mark = find(&unreadable->marks, key);
-    if (mark && !mark->is_settled && !is_before(version, mark)) {
-        mark->is_settled = true;
-        if (!mark->until[0])
-            copy_version(mark->until, version);
-        recount(unreadable);
-    }
+    if (remove_beyond(&unreadable->marks, key))
+        settle(unreadable, find(&unreadable->marks, ""), version);
+    settle(unreadable, find(&unreadable->marks, key), version);
     ki_mutex_unlock(&unreadable->mutex);
 }
 
 void ki_unreadable_advance(ki_unreadable *unreadable, const char *version) {
-    if (!unreadable->has_open)
+    if (unreadable->open == 0)
         return;
     ki_mutex_lock(&unreadable->mutex);
     size_t cursor = 0;
@@ -254,12 +319,17 @@ void ki_unreadable_take_list(ki_unreadable *unreadable, ki_unreadable_marks *lis
             ki_free(unreadable->allocator, mark); /* impossible: its room is reserved */
     }
     ki_map_free(&listed->by_key);
+    clear_beyond(&unreadable->marks);
+    unreadable->marks.beyond = listed->beyond;
+    unreadable->marks.has_nameless = listed->has_nameless;
+    ki_map_init(&listed->beyond, unreadable->allocator, listed->by_key.seed);
+    listed->has_nameless = false;
     recount(unreadable);
     ki_mutex_unlock(&unreadable->mutex);
 }
 
 void ki_unreadable_catch_up(ki_unreadable *unreadable) {
-    if (!unreadable->has_settled)
+    if (unreadable->settled == 0)
         return;
     ki_unreadable_marks kept;
     ki_mutex_lock(&unreadable->mutex);
@@ -276,7 +346,7 @@ void ki_unreadable_catch_up(ki_unreadable *unreadable) {
                 ki_free(unreadable->allocator, mark);
         }
         ki_map_free(marks);
-        *marks = kept.by_key;
+        *marks = kept.by_key; /* `kept` has no keys beyond */
         recount(unreadable);
     } else {
         ki_map_free(&kept.by_key); /* can have a part of what was reserved */
@@ -343,7 +413,9 @@ static const ki_unreadable_mark *first_shown(const ki_unreadable_marks *marks) {
 size_t ki_unreadable_describe(ki_unreadable *unreadable, char *message, size_t size) {
     message[0] = '\0';
     ki_mutex_lock(&unreadable->mutex);
-    size_t shown = unreadable->shown;
+    /* The objects that share a mark are counted one by one. */
+    const ki_unreadable_marks *marks = &unreadable->marks;
+    size_t shown = unreadable->shown + marks->beyond.count - (marks->beyond.count && !marks->has_nameless);
     const ki_unreadable_mark *first = shown ? first_shown(&unreadable->marks) : NULL;
     if (first)
         snprintf(message, size, "%s: %s", first->key[0] ? first->key : "an object without a known key", first->reason);

@@ -15,9 +15,10 @@
 #include "src/engine/thread.h"
 
 enum {
-    KI_UNREADABLE_MAX = 10000,      /* marks; further objects share one mark without a key */
-    KI_UNREADABLE_REASON_MAX = 192, /* bytes of a reason with the closing zero */
-    KI_UNREADABLE_VERSION_MAX = 128 /* bytes of a version with the closing zero */
+    KI_UNREADABLE_MAX = 10000, /* marks; further objects share one mark without a key, and are remembered by key */
+    KI_UNREADABLE_KEYS_MAX = 1000000, /* keys of such objects; further ones are not known until the next list */
+    KI_UNREADABLE_REASON_MAX = 192,   /* bytes of a reason with the closing zero */
+    KI_UNREADABLE_VERSION_MAX = 128   /* bytes of a version with the closing zero */
 };
 
 typedef struct ki_unreadable_mark {
@@ -31,7 +32,9 @@ typedef struct ki_unreadable_mark {
 } ki_unreadable_mark;
 
 typedef struct ki_unreadable_marks {
-    ki_map by_key; /* of marks, owned */
+    ki_map by_key;     /* of marks, owned */
+    ki_map beyond;     /* keys of the objects that share the mark without a key: copies, owned */
+    bool has_nameless; /* that mark also stands for objects whose keys are not known */
 } ki_unreadable_marks;
 
 typedef struct ki_unreadable {
@@ -39,7 +42,7 @@ typedef struct ki_unreadable {
     ki_mutex mutex;
     ki_unreadable_marks marks; /* under `mutex` */
     size_t shown;              /* marks that are not settled */
-    bool has_open, has_settled;
+    size_t open, settled;      /* marks without `until`; settled marks */
 } ki_unreadable;
 
 void ki_unreadable_marks_init(ki_unreadable_marks *marks, const ki_allocator *allocator, uint64_t seed);

@@ -301,3 +301,75 @@ TEST(a_list_in_which_nothing_changed_keeps_the_objects_that_are_there) {
 }
 
 WITH_BOTH_QUEUES;
+
+/* --- more objects than marks -------------------------------------------------------------------------------------- */
+
+static size_t count_unreadable(ki_unreadable *unreadable) {
+    char message[256];
+    return ki_unreadable_describe(unreadable, message, sizeof message);
+}
+
+static const char *key_of(size_t number) {
+    static char key[32];
+    snprintf(key, sizeof key, "default/%zu", number);
+    return key;
+}
+
+TEST(more_objects_than_marks_are_counted_and_settled_one_by_one) {
+    enum {
+        OBJECTS = KI_UNREADABLE_MAX + 300
+    };
+    ki_unreadable unreadable;
+    ki_error bad = KI_ERROR_INIT;
+    ki_error_set(&bad, KI_ERR_PARSE, "bad object");
+    assert_int_equal(ki_unreadable_init(&unreadable, &ki_allocator_default, 7, NULL), KI_OK);
+    for (int round = 0; round < 2; round++) { /* the second time after a list, whose marks are the same kind */
+        if (round == 0) {
+            for (size_t i = 0; i < OBJECTS; i++)
+                assert_int_equal(ki_unreadable_add(&unreadable, key_of(i), "5", "4", &bad), KI_OK);
+        } else {
+            ki_unreadable_marks listed;
+            ki_unreadable_marks_init(&listed, &ki_allocator_default, 7);
+            for (size_t i = 0; i < OBJECTS; i++)
+                assert_int_equal(ki_unreadable_marks_put(&listed, key_of(i), "15", &bad), KI_OK);
+            assert_int_equal(ki_unreadable_reserve(&unreadable, &listed), KI_OK);
+            ki_unreadable_take_list(&unreadable, &listed, "10", "20");
+            ki_unreadable_marks_clear(&listed);
+        }
+        assert_int_equal(count_unreadable(&unreadable), OBJECTS);
+        assert_int_equal(ki_unreadable_add(&unreadable, key_of(OBJECTS - 1), "25", "4", &bad), KI_OK); /* again */
+        assert_int_equal(count_unreadable(&unreadable), OBJECTS);
+        assert_true(ki_unreadable_has(&unreadable, key_of(OBJECTS - 1)));
+        for (size_t i = OBJECTS; i-- > 0;) {
+            ki_unreadable_settle(&unreadable, key_of(i), "30");
+            if (i % 1000 != 0)
+                continue;
+            assert_int_equal(count_unreadable(&unreadable), i);
+            ki_unreadable_catch_up(&unreadable);
+        }
+        assert_int_equal(count_unreadable(&unreadable), 0);
+        assert_false(ki_unreadable_has(&unreadable, key_of(0)));
+        ki_unreadable_catch_up(&unreadable);
+        assert_false(ki_unreadable_may_lack(&unreadable, NULL, "20"));
+    }
+    ki_unreadable_destroy(&unreadable);
+}
+
+TEST(an_object_without_a_key_stays_unreadable_until_a_list) {
+    ki_unreadable unreadable;
+    ki_unreadable_marks listed;
+    ki_error bad = KI_ERROR_INIT;
+    ki_error_set(&bad, KI_ERR_PARSE, "bad object");
+    assert_int_equal(ki_unreadable_init(&unreadable, &ki_allocator_default, 7, NULL), KI_OK);
+    for (size_t i = 0; i <= KI_UNREADABLE_MAX; i++)
+        assert_int_equal(ki_unreadable_add(&unreadable, key_of(i), "5", "4", &bad), KI_OK);
+    assert_int_equal(ki_unreadable_add(&unreadable, "", "", "4", &bad), KI_OK);
+    for (size_t i = 0; i <= KI_UNREADABLE_MAX; i++)
+        ki_unreadable_settle(&unreadable, key_of(i), "30");
+    assert_int_equal(count_unreadable(&unreadable), 1);
+    ki_unreadable_marks_init(&listed, &ki_allocator_default, 7);
+    ki_unreadable_take_list(&unreadable, &listed, "30", "40");
+    assert_int_equal(count_unreadable(&unreadable), 0);
+    ki_unreadable_marks_clear(&listed);
+    ki_unreadable_destroy(&unreadable);
+}

@@ -129,9 +129,10 @@ HEADER_TEST(a_struct_has_the_name_that_is_given) {
     assert_int_equal(make("{\"a\":{\"type\":\"string\"}}", "My_Thing9", &err), KI_OK);
     assert_non_null(strstr(header, "#ifndef MY_THING9_VIEW_H\n"));
     assert_non_null(strstr(header, "static const ki_field My_Thing9_fields[] = {\n"));
-    static const char *const bad[] = { "",    "9a",       "a b",
-                                       "a-b", "int",      "class",
-                                       "a*/", "\303\244", "a_name_of_more_than_thirty_one_characters" };
+    static const char *const bad[] = { "",    "9a",        "a b",
+                                       "a-b", "int",       "class",
+                                       "a*/", "\303\244",  "a_name_of_more_than_thirty_one_characters",
+                                       "ki",  "ki_object", "kinformer" };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(make("{\"a\":{\"type\":\"string\"}}", bad[i], &err), KI_ERR_INVALID);
 }

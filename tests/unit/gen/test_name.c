@@ -58,6 +58,26 @@ TEST(a_word_of_the_languages_is_no_member) {
     }
 }
 
+TEST(a_struct_has_no_name_of_the_library) {
+    static const struct {
+        const char *kind, *name;
+    } rows[] = {
+        { "Pod", "pod" },
+        { "Namespace", "namespace_" },
+        { "Kinformer", "the_kinformer" },
+        { "KinformerPolicy", "kinformer_policy" },
+        { "Ki", "the_ki" }, /* a list "events" of it would be struct ki_event */
+        { "KiObject", "the_ki_object" },
+        { "Kit", "kit" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char name[GEN_NAME_MAX];
+        gen_snake(rows[i].kind, strlen(rows[i].kind), name);
+        gen_struct(name);
+        assert_string_equal(name, rows[i].name);
+    }
+}
+
 TEST(an_element_has_the_singular) {
     static const struct {
         const char *list, *element;
