@@ -15,9 +15,16 @@ foreach(kind ki ks kt)
     string(REPLACE ";" " " ${kind}_requires_text "${${kind}_requires}")
 endforeach()
 
-# The .pc files find their prefix from where they are: an installation can be moved.
-cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_INCLUDEDIR BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
-    OUTPUT_VARIABLE includedir_from_pc)
+# The .pc files get the prefix when they are installed, since --prefix can choose another one than CMAKE_INSTALL_PREFIX.
+# A library directory or include directory of its own stays as it is.
+foreach(dir LIBDIR INCLUDEDIR)
+    string(TOLOWER ${dir}_in_pc name)
+    set(${name} "\${prefix}/${CMAKE_INSTALL_${dir}}")
+    if(IS_ABSOLUTE ${CMAKE_INSTALL_${dir}})
+        set(${name} ${CMAKE_INSTALL_${dir}})
+    endif()
+endforeach()
+set(pc_prefix @CMAKE_INSTALL_PREFIX@)
 
 # ki_install(NAME RUNTIME DEVELOPMENT PRIVATE...): installs a library, its headers, its targets for CMake and its .pc file. RUNTIME and
 # DEVELOPMENT are components. PRIVATE is what a program adds that links the archive; with archives only, that is every program.
@@ -43,7 +50,9 @@ function(ki_install name runtime development)
         set(private "")
         string(REPLACE ">=" " >= " requires_private "Requires.private: ${ki_requires_text}\n")
     endif()
-    configure_file(cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+    configure_file(cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc.in @ONLY)
+    install(CODE "configure_file(\"${PROJECT_BINARY_DIR}/${name}.pc.in\" \"${PROJECT_BINARY_DIR}/${name}.pc\" @ONLY)"
+        COMPONENT ${development})
     install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${pc_dir} COMPONENT ${development})
 endfunction()
 

@@ -4,6 +4,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/object/json_library.h"
 #include "testing/faults/fault.h"
 #include "testing/server/own_request.h"
 #include "testing/server/private_file.h"
@@ -198,6 +199,8 @@ ki_status ki_testing_server_new(const ki_testing_server_options *options, ki_tes
         }
         memcpy(&own, options, options->size);
     }
+    if (ki_json_check_library(err))
+        return KI_ERR_UNSUPPORTED;
     const ki_allocator *allocator = own.allocator ? own.allocator : &ki_allocator_default;
     ki_testing_server *server = ki_alloc_zero(allocator, sizeof *server);
     if (!server)

@@ -43,6 +43,10 @@ compiler_alone=$1
 shift
 flags=$*
 
+# The paths are plain, and another prefix can be given.
+if pkg-config --cflags --libs kinformer | grep -F '..'; then echo "the .pc file has a path with .."; exit 1; fi
+pkg-config --define-variable=prefix=/moved --cflags --libs kinformer | grep -q -- '-I/moved/include' || { echo "the .pc file's prefix is fixed"; exit 1; }
+
 # Programs that use the shared library need no .pc file of what is behind it.
 if PKG_CONFIG_LIBDIR=$pc pkg-config --cflags --libs kinformer | grep curl; then
     echo "the shared library's users would link libcurl themselves"

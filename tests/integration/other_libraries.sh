@@ -15,6 +15,7 @@ fail() { echo "$*"; exit 1; }
 # Its yyjson has the version OWN_VERSION; whoever parses with it aborts.
 cat >"$work/host.c" <<'EOF2'
 #include <kinformer/kinformer.h>
+#include <kinformer-testing/server.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,12 @@ int main(void) {
     printf("object: %s\n", ki_unstructured_json(object, &err) ? "made" : ki_error_message(&err));
     ki_unstructured_free(object);
     ki_config_free(config);
+#ifdef WITH_SERVER
+    ki_testing_server *server = NULL;
+    status = ki_testing_server_new(NULL, &server, &err);
+    ki_testing_server_free(server);
+    printf("server: %s\n", status ? ki_error_message(&err) : "made");
+#endif
     return 0;
 }
 EOF2
@@ -60,6 +67,11 @@ run other 0x00630200 "-L$build/lib -lkinformer -Wl,-rpath,$build/lib"
 for what in factory client object; do
     says "$what: .*the process has yyjson 99.2.0, and kinformer was built for .*KI_YYJSON_SOURCE"
 done
+
+if ls "$build"/lib/libkinformer-testing.so >/dev/null 2>&1; then
+    run server 0x00630200 "-DWITH_SERVER -L$build/lib -lkinformer-testing -lkinformer -Wl,-rpath,$build/lib"
+    says "server: .*the process has yyjson 99.2.0, and kinformer was built for .*KI_YYJSON_SOURCE"
+fi
 
 # An old libcurl is an error of the first use, too.
 cat >"$work/old_curl.c" <<'EOF2'
