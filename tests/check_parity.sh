@@ -37,13 +37,13 @@ folder='' file=''
 
 declare -A spec_of # "pkg/predicate/predicate_test.go should return true": it has a row
 note_specs() {      # "should do this; TestA, TestB; in that case: should do that"
-    local specs spec names name
+    local specs spec parts part
     IFS=';' read -ra specs <<<"$1"
     for spec in "${specs[@]}"; do
         spec=${spec##*: } spec=${spec# } spec=${spec% }
-        names=("$spec")
-        [[ $spec != Test* ]] || IFS=',' read -ra names <<<"${spec// /}"
-        for name in "${names[@]}"; do spec_of["$peer/$file $name"]=1; done
+        parts=("$spec")
+        [[ $spec != Test* ]] || IFS=',' read -ra parts <<<"${spec// /}"
+        for part in "${parts[@]}"; do spec_of["$peer/$file $part"]=1; done
     done
 }
 
@@ -114,13 +114,13 @@ fi
 
 version=$(version_of sigs.k8s.io/controller-runtime) module=$modules/sigs.k8s.io/controller-runtime@$version
 if [ -d "$module" ]; then
-    tests=0 all_specs=$(printf '\n%s' "${!spec_of[@]}") # a text of several lines is known by its first
+    compared_specs=0 all_specs=$(printf '\n%s' "${!spec_of[@]}") # a text of several lines is known by its first
     while read -r peer; do
         for path in "$module/$peer"/*_test.go; do
             file=$peer/${path##*/}
             [[ $file != *_suite_test.go && -z ${spec_of["$file every test"]:-} ]] || continue
             while read -r spec; do
-                tests=$((tests + 1))
+                compared_specs=$((compared_specs + 1))
                 [[ $all_specs == *$'\n'"$file $spec"* ]] || complain "controller-runtime: $file: \"$spec\" has no row"
             done < <(sed -nE 's/^[[:space:]]*(F?It|DescribeTable)\("[[:space:]]*(([^"\\]|\\.)*)".*/\2/p; s/^func (Test[A-Za-z0-9_]*).*/\1/p' "$path" | sed 's/\\"/"/g')
         done
@@ -129,7 +129,7 @@ if [ -d "$module" ]; then
         [[ ${test#* } != Test* ]] || grep -q "^func ${test#* }(" "$module/${test%% *}" || complain "$test: controller-runtime has no such test"
     done
     check_folders controller-runtime "$module" 'controller-runtime: '
-    compared+="; $tests tests of controller-runtime $version, each with a row"
+    compared+="; $compared_specs tests of controller-runtime $version, each with a row"
 fi
 [ -n "$compared" ] || compared='; neither client-go nor controller-runtime is here to compare with'
 
