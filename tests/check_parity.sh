@@ -88,24 +88,21 @@ version_of() { sed -n "s,^\t$1 \(v[0-9.]*\)\$,\1,p" e2e/go.mod; }
 
 # Complains of each folder of a module that has tests, and neither a heading "## PREFIX FOLDER" nor a line under "without rows".
 check_folders() { # NAME, MODULE'S FOLDER, PREFIX
-    local without path
-    without=$(sed -n "/^## $1: without rows/,/^## /p" PARITY.md | sed -n 's/^- \([^:]*\):.*/\1/p; s/^- \(pkg[^ ,]*\), .*/\1/p' | tr -d ' ' | tr ',' '\n')
-    while read -r path; do
-        grep -qE "^## $3$path(:|\$)" PARITY.md || grep -qxF "$path" <<<"$without" || complain "$1: $path has tests, and neither rows nor a reason"
-    done < <(cd "$2" && grep -rlE '^func Test|^[[:space:]]*F?It\(' --include='*_test.go' . | sed 's,^\./,,; s,/[^/]*$,,' | sort -u)
+    local path
+    while read -r path; do complain "$1: $path has tests, and neither rows nor a reason"; done < <(LC_ALL=C comm -23 \
+        <(cd "$2" && grep -rlE '^func Test|^[[:space:]]*F?It\(' --include='*_test.go' . | sed 's,^\./,,; s,/[^/]*$,,' | LC_ALL=C sort -u) \
+        <({
+            sed -nE "s/^## $3([^:]*).*/\1/p" PARITY.md
+            sed -n "/^## $1: without rows/,/^## /p" PARITY.md | sed -n 's/^- \([^:]*\):.*/\1/p; s/^- \(pkg[^ ,]*\), .*/\1/p' | tr -d ' ' | tr ',' '\n'
+        } | LC_ALL=C sort -u))
 }
 
 version=$(version_of k8s.io/client-go) module=$modules/k8s.io/client-go@$version
 if [ -d "$module" ]; then
     declare -A theirs_of
-    for folder in "${!folders[@]}"; do
-        [ -d "$module/$folder" ] || continue
-        for file in "$module/$folder"/*_test.go; do
-            while read -r test; do
-                theirs_of["$folder/${file##*/} $test"]=1
-            done < <(grep -oE '^func Test[A-Za-z0-9_]*' "$file" | cut -d ' ' -f 2 | grep -vx TestMain || true)
-        done
-    done
+    while IFS=: read -r path test; do
+        [ -z "${folders[${path%/*}]:-}" ] || theirs_of["$path ${test#func }"]=1
+    done < <(cd "$module" && grep -roE '^func Test[A-Za-z0-9_]*' --include='*_test.go' . | sed 's,^\./,,' | grep -v ' TestMain$')
     for test in "${!theirs_of[@]}"; do [ -n "${row_of[$test]:-}" ] || complain "$test: has no row"; done
     for test in "${!row_of[@]}"; do [ -n "${theirs_of[$test]:-}" ] || complain "$test: client-go has no such test"; done
     check_folders client-go "$module" ''
