@@ -163,7 +163,7 @@ static void on_delete(const ki_event *event, void *user) {
 }
 
 /* Prints SYNCED once for each resource, after its last target has synced. The version is the oldest one of its targets:
- * every change up to it is printed. */
+ * every change up to it is printed. "": a list has no version. */
 static void print_synced(const target *t) {
     session *s = t->session;
     size_t count = 0;
@@ -175,8 +175,9 @@ static void print_synced(const target *t) {
         if (!other->synced)
             return;
         count += other->initial;
-        if (ki_resource_version_compare(ki_informer_synced_version(other->informer), version) == KI_ORDER_OLDER)
-            version = ki_informer_synced_version(other->informer);
+        const char *its = ki_informer_synced_version(other->informer);
+        if (!its[0] || ki_resource_version_compare(its, version) == KI_ORDER_OLDER)
+            version = its;
     }
     printf("{\"type\":\"SYNCED\",\"resource\":\"%s\",\"count\":%zu,\"resourceVersion\":", t->resource.plural, count);
     print_json_string(stdout, version);

@@ -326,10 +326,11 @@ KI_API KI_MUST_CHECK ki_status ki_informer_set_watch_error_handler(ki_informer *
 
 typedef enum ki_state {
     KI_STATE_NOT_STARTED = 0,
-    KI_STATE_CONNECTING = 1,  /* a request is sent; no response yet */
-    KI_STATE_LISTING = 2,     /* objects of a list are arriving */
-    KI_STATE_WATCHING = 3,    /* the watch is open (see ki_informer_has_synced for the first list) */
-    KI_STATE_BACKING_OFF = 4, /* waits before the next attempt; see ki_health.cause */
+    KI_STATE_CONNECTING = 1, /* a request is sent; no response yet */
+    KI_STATE_LISTING = 2,    /* objects of a list are arriving */
+    KI_STATE_WATCHING = 3,   /* the watch is open (see ki_informer_has_synced for the first list) */
+    /* Waits before the next attempt; see ki_health.cause. Also between two lists of what cannot be watched. */
+    KI_STATE_BACKING_OFF = 4,
     /* Waits as in KI_STATE_BACKING_OFF, but a person must act: credentials, permissions, a certificate that cannot be
      * verified, a malformed request (a field selector), or a resource that is not installed. */
     KI_STATE_BLOCKED = 5,
@@ -362,8 +363,9 @@ typedef struct ki_health {
     uint64_t skipped;   /* objects skipped since the start */
     /* Upper bound of the cache's age: the time since the arrival of the last event, bookmark or list that is completely
      * in the cache, with everything that had arrived before it. It grows while received bytes wait to be read: while
-     * the watch pauses, or while the host does not run the engine. A list counts from its request. The bound is
-     * relative to the API server, which can itself lag. The watch of a quiet resource brings a bookmark about once a
+     * the watch pauses, or while the host does not run the engine. A list counts from its request. An event that is
+     * dropped, because it repeats the known state of its object or an older one, does not count. The bound is relative
+     * to the API server, which can itself lag. The watch of a quiet resource brings a bookmark about once a
      * minute. -1: no list yet. */
     int64_t staleness_ms;
     ki_attempt next;   /* the attempt after `retry_in_ms`; KI_ATTEMPT_NONE: none is planned */
@@ -412,9 +414,9 @@ KI_API KI_MUST_CHECK ki_status ki_informer_set_state_handler(ki_informer *inform
 /* Returns true once the whole first list is in the cache; false for an informer that was removed from its factory.
  * Threads: any. Blocks: no. */
 KI_API bool ki_informer_has_synced(const ki_informer *informer);
-/* Returns the resource version at which the informer synced; "" before, and for NULL. A handler that was added before
- * the start has seen every change up to this version when its on_synced is called; every later change has a newer
- * version. The cache itself may be ahead by then. Ownership: borrowed from the informer. Threads: any. Blocks: no. */
+/* Returns the resource version at which the informer synced; "" before, for a list without one, and for NULL. A handler
+ * that was added before the start has seen every change up to this version when its on_synced is called; every later
+ * change has a newer version. The cache itself may be ahead by then. Ownership: borrowed from the informer. Threads: any. Blocks: no. */
 KI_API const char *ki_informer_synced_version(const ki_informer *informer);
 
 /* Waits until ki_informer_has_synced, for at most `timeout_ms` (< 0: no limit).

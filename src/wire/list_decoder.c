@@ -112,6 +112,8 @@ static ki_status read_string(yyjson_val *metadata, const char *name, ki_str *ret
 static ki_status read_metadata(ki_list_decoder *decoder, yyjson_val *metadata, ki_error *err) {
     ki_list_meta *meta = &decoder->meta;
     ki_str version, token;
+    if (!yyjson_is_obj(metadata) && !yyjson_is_null(metadata))
+        return ki_error_set(err, KI_ERR_PROTOCOL, "the list's metadata is no JSON object");
     if (read_string(metadata, "resourceVersion", &version, err) || read_string(metadata, "continue", &token, err))
         return KI_ERR_PROTOCOL;
     if (version.size >= sizeof meta->resource_version)
@@ -391,7 +393,5 @@ ki_status ki_list_decoder_finish(ki_list_decoder *decoder, ki_error *err) {
     if (kind.size < list.size || !ki_str_equal((ki_str){ kind.data + kind.size - list.size, list.size }, list))
         return ki_error_set(err, KI_ERR_PROTOCOL, "expected a list, got %s%s", kind.size ? "kind " : "no kind",
                             ki_wire_show(kind, shown));
-    if (!decoder->meta.resource_version[0])
-        return ki_error_set(err, KI_ERR_PROTOCOL, "the %s has no metadata.resourceVersion", decoder->meta.kind);
     return KI_OK;
 }

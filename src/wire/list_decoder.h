@@ -21,7 +21,7 @@ typedef struct ki_list_sink {
 typedef struct ki_list_meta {
     char api_version[128];
     char kind[128];
-    char resource_version[64];
+    char resource_version[64];    /* "": the list has none */
     char *continue_token;         /* owned by the decoder; "" if absent */
     int64_t remaining_item_count; /* -1 if absent */
 } ki_list_meta;

@@ -291,26 +291,31 @@ static bool lower(char to[KI_RESOURCE_VERSION_MAX + 1], const char *version, boo
     return order != KI_ORDER_UNKNOWN;
 }
 
-void ki_feeds_version(const ki_informer *informer, char to[KI_RESOURCE_VERSION_MAX + 1]) {
+bool ki_feeds_version(const ki_informer *informer, char to[KI_RESOURCE_VERSION_MAX + 1]) {
+    bool are_listed = true, has_version = true;
     to[0] = '\0';
-    for (size_t i = 0; i < informer->feed_count; i++)
-        if (!lower(to, informer->feeds[i]->reflector.resource_version, i == 0))
-            return;
+    for (size_t i = 0; i < informer->feed_count; i++) {
+        const ki_reflector *reflector = &informer->feeds[i]->reflector;
+        are_listed = are_listed && reflector->has_initial_version;
+        has_version = has_version && lower(to, reflector->resource_version, i == 0);
+    }
+    return are_listed;
 }
 
 void ki_feeds_initial(const ki_informer *informer, char to[KI_RESOURCE_VERSION_MAX + 1], int64_t *ret_list_at) {
     to[0] = '\0';
     *ret_list_at = KI_NEVER;
+    bool has_version = true;
     for (size_t i = 0; i < informer->feed_count; i++) {
         const ki_reflector *reflector = &informer->feeds[i]->reflector;
-        if (i == 0 || reflector->initial_list_at < *ret_list_at)
-            *ret_list_at = reflector->initial_list_at;
-        if (!reflector->has_initial_version)
-            *ret_list_at = KI_NEVER;
-        if (*ret_list_at == KI_NEVER || !lower(to, reflector->initial_version, i == 0)) {
+        if (!reflector->has_initial_version) {
             to[0] = '\0';
+            *ret_list_at = KI_NEVER;
             return;
         }
+        if (i == 0 || reflector->initial_list_at < *ret_list_at)
+            *ret_list_at = reflector->initial_list_at;
+        has_version = has_version && lower(to, reflector->initial_version, i == 0);
     }
 }
 

@@ -65,8 +65,9 @@ bool ki_feeds_show_state(ki_informer *informer);
 void ki_feeds_list_again(ki_informer *informer);
 /* Closes the reflectors. */
 void ki_feeds_close(ki_informer *informer);
-/* Writes the version that all feeds have reached in the queue; "" while one has none. */
-void ki_feeds_version(const ki_informer *informer, char to[KI_RESOURCE_VERSION_MAX + 1]);
+/* Writes the version that all feeds have reached in the queue; "" while one has none. Returns true once each has a
+ * list. */
+bool ki_feeds_version(const ki_informer *informer, char to[KI_RESOURCE_VERSION_MAX + 1]);
 /* Writes the version of the first lists, and the time of the first request; "" and KI_NEVER while one has none. */
 void ki_feeds_initial(const ki_informer *informer, char to[KI_RESOURCE_VERSION_MAX + 1], int64_t *ret_list_at);
 /* Returns true once the queue has had the first list of each initial feed. */

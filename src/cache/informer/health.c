@@ -203,7 +203,10 @@ void ki_health_describe(ki_health *health, ki_attempt failed, const ki_selection
     health->message[0] = '\0';
     if (cause->code == KI_OK)
         return;
-    if (is_no_api_server(cause, has_synced))
+    if (failed == KI_ATTEMPT_WATCH && (cause->http_status == 404 || cause->http_status == 405)) /* it was listed */
+        snprintf(health->message, sizeof health->message, "cannot be watched (HTTP %d): %s is listed again and again",
+                 cause->http_status, selection->target);
+    else if (is_no_api_server(cause, has_synced))
         snprintf(health->message, sizeof health->message, "not a Kubernetes API server: %.*s",
                  KI_HEALTH_MESSAGE_MAX - 64, ki_error_message(cause));
     else if (cause->http_status == 401)

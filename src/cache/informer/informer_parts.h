@@ -105,6 +105,7 @@ struct ki_informer {
     ki_consistency_check *consistency_check; /* NULL: none */
     ki_timer resync_timer;
     size_t load;                  /* as given to the last ki_informer_note_queue */
+    size_t repeated;              /* events of the item in process that are dropped: they repeat known states */
     bool is_held;                 /* a watch is paused: many changes are queued, or wait for a handler */
     bool is_resync_waiting;       /* a resync is due, and the previous one is not finished */
     bool has_namespaces;          /* the first set has all its feeds */

@@ -17,6 +17,10 @@ static const ki_metric table[KI_METRIC_COUNT] = {
     [KI_METRIC_EVENTS] = { .name = "informer_events",
                            .help = "Adds, updates and deletes that watches delivered",
                            .type = KI_METRIC_COUNTER },
+    [KI_METRIC_REPEATED] = { .name = "informer_repeated_events",
+                             .help = "Events that were dropped: each repeats the known state of its object, or an "
+                                     "older one",
+                             .type = KI_METRIC_COUNTER },
     [KI_METRIC_FAILURES] = { .name = "informer_failures",
                              .help = "Lists and watches that failed",
                              .type = KI_METRIC_COUNTER },

@@ -22,24 +22,13 @@ enum {
 
 /* --- what a delta does to its object ------------------------------------------------------------------------------ */
 
-static ki_order order_of(const ki_object *obj, const ki_object *known) {
-    const char *version = ki_object_resource_version(obj);
-    return version[0] ? ki_resource_version_compare(version, ki_object_resource_version(known)) : KI_ORDER_UNKNOWN;
-}
-
-/* Returns true for an event that a resumed watch repeats: at the known version, or an older one. Never true for a
- * list's objects. */
-static bool is_repeated(const ki_change *delta, const ki_object *known, ki_unreadable *unreadable) {
-    ki_order order = order_of(delta->obj, known);
-    if (order == KI_ORDER_OLDER && unreadable &&
-        ki_unreadable_is_past(unreadable, ki_object_key(known), ki_object_resource_version(known)))
-        return false;
-    if (delta->is_listed || delta->is_resync)
-        return false;
-    if (delta->type == KI_EVENT_DELETE)
-        return !delta->final_state_unknown && order == KI_ORDER_OLDER;
-    /* The same version with another content: the server used the version again after a restore. */
-    return order == KI_ORDER_OLDER || (order == KI_ORDER_SAME && ki_object_is_same_state(delta->obj, known));
+/* Returns true for an event that the cache drops. A state that a list kept although the server was restored gives way
+ * to each other one. */
+static bool is_dropped(const ki_change *delta, const ki_object *known, ki_unreadable *unreadable) {
+    const char *version = ki_object_resource_version(known);
+    return ki_change_is_repeated(delta, known) &&
+           !(unreadable && ki_unreadable_is_past(unreadable, ki_object_key(known), version) &&
+             strcmp(ki_object_resource_version(delta->obj), version) != 0);
 }
 
 /* Also keeps the object for lookups of deleted ones. */
@@ -73,8 +62,10 @@ static ki_status stage_added(ki_informer *informer, const ki_change *delta) {
 static ki_status apply(ki_informer *informer, ki_unreadable *unreadable, const ki_change *delta, ki_object **state) {
     ki_object *known = *state;
     bool is_deleted = delta->type == KI_EVENT_DELETE;
-    if (known ? is_repeated(delta, known, unreadable) : is_deleted)
+    if (known ? is_dropped(delta, known, unreadable) : is_deleted) {
+        informer->repeated += known != NULL;
         return KI_OK;
+    }
     bool is_same = known && ki_object_is_same(delta->obj, known);
     *state = is_deleted ? NULL : delta->obj;
     if (is_deleted && is_same && !delta->final_state_unknown)
@@ -145,12 +136,15 @@ static void publish_staged(ki_informer *informer, const ki_deltas *deltas, const
 static ki_status store_changes(ki_informer *informer, const ki_deltas *deltas) {
     const char *version = version_after(informer, deltas);
     ki_status status = KI_OK;
+    informer->repeated = 0;
     for (size_t at = 0; !status && at < deltas->count;)
         status = stage_key(informer, deltas, &at, version);
     if (!status && deltas->resource_version)
         status = ki_store_begin(informer->store, version, NULL); /* also a list that changes nothing has a version */
     if (!status && !deltas->is_part)
         publish_staged(informer, deltas, version);
+    if (!status)
+        ki_metrics_add(&informer->metrics, KI_METRIC_REPEATED, informer->repeated);
     return status;
 }
 
@@ -296,16 +290,15 @@ static ki_status process_deltas(const ki_deltas *deltas, void *user, bool *ret_r
 static ki_status process_drained(ki_informer *informer, ki_error *err) {
     char version[KI_RESOURCE_VERSION_MAX + 1];
     ki_status status = KI_OK;
-    ki_feeds_version(informer, version);
+    bool are_listed = ki_feeds_version(informer, version);
     ki_informer_continue_resync(informer);
     ki_fair_mutex_lock(&informer->change_lock);
     if (atomic_load(&informer->is_removed)) {
         ki_fair_mutex_unlock(&informer->change_lock);
         return KI_ERR_NOT_FOUND;
     }
-    /* A namespace that was added has no version at first, nor has the cache then. */
-    bool has_version = version[0] || informer->selection->is_set;
-    if (has_version && strcmp(version, informer->store_version) != 0) {
+    /* "": a list has none, or a namespace that was added is not listed yet. */
+    if (strcmp(version, informer->store_version) != 0) {
         status = ki_store_set_resource_version(informer->store, version, err);
         if (!status)
             status = ki_reflector_copy_version(informer->store_version, version, err);
@@ -314,7 +307,7 @@ static ki_status process_drained(ki_informer *informer, ki_error *err) {
         ki_feeds_catch_up(informer);
     note_synced(informer);
     end_step(informer, !status);
-    if (!status && (version[0] || !informer->feed_count))
+    if (!status && are_listed)
         ki_informer_note_set(informer);
     ki_informer_check_waits(informer, NULL);
     return status ? status : KI_ERR_NOT_FOUND;

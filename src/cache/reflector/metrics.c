@@ -25,9 +25,10 @@ void ki_metrics_relist(ki_metrics_record *record, int cause) {
 }
 
 const char *ki_relist_cause_name(int cause) {
-    return cause == KI_RELIST_INCONSISTENT ? "inconsistent"
-           : cause == KI_RELIST_VIEW       ? "view"
-                                           : ki_status_name((ki_status)cause);
+    return cause == KI_RELIST_INCONSISTENT   ? "inconsistent"
+           : cause == KI_RELIST_VIEW         ? "view"
+           : cause == KI_RELIST_OLDER_CHANGE ? "older change"
+                                             : ki_status_name((ki_status)cause);
 }
 
 void ki_metrics_observe(ki_metrics_record *record, ki_metric_id id, double value) {

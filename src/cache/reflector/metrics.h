@@ -16,6 +16,7 @@ typedef enum ki_metric_id {
     KI_METRIC_WATCHES,
     KI_METRIC_SHORT_WATCHES,
     KI_METRIC_EVENTS,
+    KI_METRIC_REPEATED,
     KI_METRIC_FAILURES,
     KI_METRIC_SKIPPED,
     KI_METRIC_INDEX_ERRORS,
@@ -46,6 +47,7 @@ enum {
     KI_METRIC_SUMMARIES = 4,
     KI_RELIST_INCONSISTENT = KI_ERR_CLOSED + 1, /* after the ki_status values: a check found a difference */
     KI_RELIST_VIEW,                             /* a view was added */
+    KI_RELIST_OLDER_CHANGE,                     /* a watch brought a change below the last synced version */
     KI_RELIST_CAUSES,
     KI_INFORMER_LABELS = 7,
     KI_NEVER = -1

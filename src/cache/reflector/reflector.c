@@ -111,8 +111,10 @@ static void take_step(ki_timer *timer, void *user) {
 
 /* --- failures ----------------------------------------------------------------------------------------------------- */
 
-static bool needs_a_person(const ki_error *err) {
-    return err->http_status == 400 || err->http_status == 401 || err->http_status == 403 || err->http_status == 404 ||
+/* A resource that was listed and cannot be watched (404) is listed again, as after any other failure. */
+static bool needs_a_person(const ki_error *err, ki_attempt attempt) {
+    return err->http_status == 400 || err->http_status == 401 || err->http_status == 403 ||
+           (err->http_status == HTTP_NOT_FOUND && attempt != KI_ATTEMPT_WATCH) ||
            err->category == KI_CATEGORY_CREDENTIALS ||
            (err->code == KI_ERR_TLS && err->category != KI_CATEGORY_RETRY); /* a certificate that cannot be verified */
 }
@@ -153,7 +155,7 @@ static ki_attempt current_attempt(const ki_reflector *reflector) {
 }
 
 void ki_reflector_count_relist(const ki_reflector *reflector, int cause) {
-    if (reflector->resource_version[0] != '\0')
+    if (reflector->has_initial_version)
         ki_metrics_relist(reflector->shared.metrics, cause);
 }
 
@@ -204,7 +206,7 @@ static bool note_missing(ki_reflector *reflector, const ki_error *cause) {
     }
     if (reflector->missing_responses++ == 0)
         reflector->missing_since = now;
-    bool has_objects = reflector->resource_version[0] != '\0' && !reflector->is_type_removed;
+    bool has_objects = reflector->has_initial_version && !reflector->is_type_removed;
     bool is_sure = reflector->missing_responses >= GONE_RESPONSES && now - reflector->missing_since >= GONE_AFTER;
     if (!reflector->shared.is_custom || !has_objects || !is_sure)
         return false;
@@ -244,12 +246,14 @@ static int64_t next_wait(ki_reflector *reflector, const ki_error *cause, int64_t
     double random = ki_engine_random(reflector->options.engine);
     int64_t wait = cause->code == KI_ERR_CONNECT ? ki_backoff_next_unreached(&reflector->backoff, now, random)
                                                  : ki_backoff_next(&reflector->backoff, now, random);
-    return needs_a_person(cause) && wait > ki_backoff_longest(&reflector->backoff) ? wait / 2 : wait;
+    return needs_a_person(cause, reflector->failed_attempt) && wait > ki_backoff_longest(&reflector->backoff) ? wait / 2
+                                                                                                              : wait;
 }
 
 void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflector_step next) {
     ki_engine *engine = reflector->options.engine;
     int64_t now = ki_engine_now(engine);
+    reflector->failed_attempt = current_attempt(reflector);
     int64_t wait = next_wait(reflector, cause, now);
     int64_t requested = KI_MILLISECONDS(ki_retry_after_ms(cause->retry_after_ms));
     if (requested > wait)
@@ -260,11 +264,11 @@ void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflec
     ki_freshness_failed(reflector->shared.freshness);
     if (next != KI_REFLECT_WATCH && next != KI_REFLECT_CHECK)
         ki_reflector_count_relist(reflector, (int)cause->code);
-    reflector->failed_attempt = current_attempt(reflector);
     ki_reflector_schedule_at(reflector, next, now + wait);
     ki_log_write(ki_engine_log(engine), KI_LOG_DEBUG, "reflector", "%s: %s; next try in %.1f s",
                  reflector->options.name, ki_error_message(cause), seconds(wait));
-    reflector->options.on_state(needs_a_person(cause) ? KI_STATE_BLOCKED : KI_STATE_BACKING_OFF, cause, now + wait,
+    bool is_blocked = needs_a_person(cause, reflector->failed_attempt);
+    reflector->options.on_state(is_blocked ? KI_STATE_BLOCKED : KI_STATE_BACKING_OFF, cause, now + wait,
                                 reflector->options.user);
 }
 
@@ -374,6 +378,7 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     if (reflector->shared.on_queued)
         reflector->shared.on_queued(reflector->options.user);
     reflector->is_unavailable = false;
+    reflector->streams_since = KI_NEVER;
     ki_reflector_note_version_known(reflector);
     forget_missing(reflector);
     ki_backoff_succeeded(&reflector->backoff);
@@ -383,6 +388,8 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
         reflector->initial_list_at = reflector->list.began_at;
         (void)ki_reflector_copy_version(reflector->initial_version, version, NULL); /* too long: stays "" */
     }
+    if (version[0] == '\0')
+        reflector->resource_version[0] = '\0'; /* the watch begins at "", and its events have versions */
     (void)ki_reflector_advance(reflector, version);
     reflector->options.on_progress(
         reflector->options.user); /* for an empty list at the same version: ki_reflector_advance did not call it */
@@ -444,6 +451,7 @@ void ki_reflector_open(ki_reflector *reflector, const ki_reflector_options *opti
                                  .shared = *shared,
                                  .no_streaming =
                                      options->given->no_streaming_list || options->list_watch->ops->no_streaming_list,
+                                 .streams_since = KI_NEVER,
                                  .first_internal = KI_NEVER,
                                  .last_internal_error = KI_NEVER };
     complete(&reflector->options);

@@ -86,7 +86,8 @@ typedef struct ki_watch_progress {
     bool has_advanced;      /* the last synced version has changed since the opening */
     bool holds_version; /* opened at "" or "0": ADDED events do not advance the version until another event arrives */
     uint64_t events;
-    char version[KI_RESOURCE_VERSION_MAX + 1]; /* where the watch started; older events are repeated events */
+    char version[KI_RESOURCE_VERSION_MAX + 1]; /* where the watch started; an older bookmark is of a restored server */
+    bool has_older_change;                     /* an event below the last synced version changed the store */
     /* the version before the last event if the last event was a bookmark, else "" */
     char before_bookmark[KI_RESOURCE_VERSION_MAX + 1];
 } ki_watch_progress;
@@ -96,6 +97,7 @@ struct ki_reflector {
     ki_reflector_shared shared;
     ki_reflector_phase phase;
     ki_reflector_step next;
+    bool no_streaming; /* by option, or the source has no streaming lists */
     bool is_open;
     bool is_listing;        /* a list arrives */
     bool is_stalled;        /* it was reported that no more of it arrives */
@@ -108,10 +110,10 @@ struct ki_reflector {
 
     /* known from earlier responses */
     char resource_version[KI_RESOURCE_VERSION_MAX + 1]; /* last synced; "" before the first list */
-    bool is_unavailable; /* `resource_version` had expired or was too large: list at "" */
-    bool is_paginated;   /* the server split a list at "0" into pages */
-    bool no_streaming;
+    bool is_unavailable;        /* `resource_version` had expired or was too large: list at "" */
+    bool is_paginated;          /* the server split a list at "0" into pages */
     bool is_type_removed;       /* the server lost the type; its objects have been deleted */
+    int64_t streams_since;      /* time of the first streaming list since the last list was complete; KI_NEVER: none */
     unsigned missing_responses; /* consecutive 404 responses */
     int64_t missing_since;      /* time of the first of them */
 
@@ -159,6 +161,9 @@ void ki_reflector_close(ki_reflector *reflector);
 
 /* Returns the attempt that follows the wait. */
 ki_attempt ki_reflector_next(const ki_reflector *reflector);
+
+/* Returns true for a watch's event that repeats the known state of its object, or an older one, as after a resume. */
+bool ki_change_is_repeated(const ki_change *change, const ki_object *known);
 
 /* Copies a resource version to `to`, which has KI_RESOURCE_VERSION_MAX + 1 bytes. Returns KI_ERR_PROTOCOL for a longer
  * version and then leaves `to` unchanged. */

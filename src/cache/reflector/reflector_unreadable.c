@@ -110,12 +110,18 @@ static void delete_known(ki_reflector *reflector, const ki_bad_object *bad) {
     reflector->options.on_progress(reflector->options.user);
 }
 
+/* Returns true for an older state of a known object. */
+static bool is_repeated(const ki_reflector *reflector, const ki_bad_object *bad) {
+    ki_object *known = key_of(bad)[0] ? ki_reflector_known(reflector, key_of(bad)) : NULL;
+    bool is_older = known && ki_reflector_is_older(version_of(bad), ki_object_resource_version(known));
+    ki_object_unref(known);
+    return is_older && !bad->is_deleted;
+}
+
 void ki_reflector_bad_event(ki_reflector *reflector, const ki_bad_object *bad) {
-    bool is_repeated =
-        !bad->is_deleted && version_of(bad)[0] && ki_reflector_is_older(version_of(bad), reflector->watch.version);
     if (bad->err->code == KI_ERR_NO_MEMORY) /* the object itself may be readable */
         ki_reflector_give_up(reflector, bad->err);
-    else if (bad->is_bookmark || is_repeated)
+    else if (bad->is_bookmark || is_repeated(reflector, bad))
         report(reflector, bad->err, bad->key);
     else if (bad->is_deleted)
         delete_known(reflector, bad);

@@ -3,8 +3,9 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/cache/reflector/reflector_steps.h"
+#include "src/object/object.h"
 
-#define STREAM_SILENCE KI_SECONDS(30) /* without a byte for this long, the list is not streamed */
+#define STREAM_SILENCE KI_SECONDS(30) /* without a byte for this long, a plain list takes its place */
 #define STREAM_TOTAL KI_SECONDS(300)
 #define VERY_SHORT_WATCH KI_SECONDS(1)
 #define REOPEN_JITTER KI_SECONDS(1)
@@ -21,6 +22,10 @@ enum {
 static bool is_retriable(const ki_error *err, bool opened) {
     bool is_unreached = err->code == KI_ERR_CONNECT || err->code == KI_ERR_SYSTEM;
     return err->http_status == 429 || (!opened && is_unreached);
+}
+
+static bool is_lost_connection(const ki_error *err) {
+    return err->code == KI_ERR_TIMEOUT || err->code == KI_ERR_UNEXPECTED_EOF || err->code == KI_ERR_CONNECT;
 }
 
 /* --- events ------------------------------------------------------------------------------------------------------- */
@@ -152,10 +157,29 @@ static ki_status queue_event(ki_reflector *reflector, ki_event_type type, ki_obj
     return status;
 }
 
-/* Returns true for an event older than the version this watch started from: servers repeat events after a resume.
- * Deletions are exempt: some servers send them with the object's last version. */
-static bool is_stale(const ki_reflector *reflector, ki_event_type type, const ki_object *obj) {
-    return type != KI_EVENT_DELETE && ki_reflector_is_older(ki_object_resource_version(obj), reflector->watch.version);
+bool ki_change_is_repeated(const ki_change *change, const ki_object *known) {
+    const char *version = ki_object_resource_version(change->obj);
+    if (change->is_listed || change->is_resync || change->final_state_unknown || !version[0])
+        return false;
+    ki_order order = ki_resource_version_compare(version, ki_object_resource_version(known));
+    /* The same version with another content: the server used the version again after a restore. */
+    bool is_known = change->type != KI_EVENT_DELETE && order == KI_ORDER_SAME;
+    return order == KI_ORDER_OLDER || (is_known && ki_object_is_same_state(change->obj, known));
+}
+
+/* Returns false for an event that changes nothing in the store: the server may not be as far as the cache. Notes a
+ * change below the last synced version: of an object that had its version before it became visible, or of a server
+ * whose versions are those of single objects. */
+static bool brings_change(ki_reflector *reflector, ki_event_type type, ki_object *obj) {
+    ki_order order = ki_resource_version_compare(ki_object_resource_version(obj), reflector->resource_version);
+    if (order == KI_ORDER_NEWER)
+        return true;
+    ki_object *known = ki_reflector_known(reflector, ki_object_key(obj));
+    const ki_change change = { .type = type, .obj = obj };
+    bool changes = known ? !ki_change_is_repeated(&change, known) : type != KI_EVENT_DELETE;
+    ki_object_unref(known);
+    reflector->watch.has_older_change = reflector->watch.has_older_change || (changes && order == KI_ORDER_OLDER);
+    return changes;
 }
 
 /* Advances the resource version. Never moves it back within a watch: a resume from there would resurrect deleted
@@ -184,7 +208,9 @@ static void collect_event(ki_reflector *reflector, ki_event_type type, ki_object
 /* Takes an event of a watch. */
 static void take_event(ki_reflector *reflector, ki_event_type type, ki_object *obj) {
     ki_error err = KI_ERROR_INIT;
-    ki_reflector_note_version_known(reflector);
+    bool is_change = brings_change(reflector, type, obj);
+    if (is_change)
+        ki_reflector_note_version_known(reflector);
     ki_status status = queue_event(reflector, type, obj, &err);
     if (status == KI_ERR_CANCELLED)
         return;
@@ -196,7 +222,8 @@ static void take_event(ki_reflector *reflector, ki_event_type type, ki_object *o
     bool advances = !reflector->watch.holds_version || type != KI_EVENT_ADD;
     if (!advances || !advance_to(reflector, ki_object_resource_version(obj)))
         reflector->options.on_progress(reflector->options.user); /* the queue grew, at the same version */
-    note_queued(reflector);
+    if (is_change)
+        note_queued(reflector);
 }
 
 static void on_event(ki_event_type type, ki_object *obj, void *user) {
@@ -205,8 +232,6 @@ static void on_event(ki_event_type type, ki_object *obj, void *user) {
     reflector->watch.before_bookmark[0] = '\0';
     if (reflector->phase == KI_REFLECTOR_STREAMS)
         collect_event(reflector, type, obj);
-    else if (is_stale(reflector, type, obj))
-        note_queued(reflector);
     else
         take_event(reflector, type, obj);
 }
@@ -276,21 +301,23 @@ static void on_bad_object(const ki_bad_object *bad, void *user) {
 
 /* --- how a streaming list ends ------------------------------------------------------------------------------------ */
 
-static void fall_back(ki_reflector *reflector, const ki_error *err, bool for_good) {
-    if (for_good && !reflector->no_streaming)
-        ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_INFO, "reflector",
-                     "%s: no more streaming lists: %s", reflector->options.name, ki_error_message(err));
-    reflector->no_streaming = reflector->no_streaming || for_good;
-    ki_reflector_list_instead(reflector, err, KI_REFLECT_LIST);
+/* Returns true for a stream that ended in the middle, as when a server is shut down. It is streamed again, for
+ * STREAM_TOTAL at most: a server that never sends the whole of it is listed. */
+static bool is_streamed_again(const ki_reflector *reflector, const ki_error *err, bool opened, bool in_stream) {
+    int64_t now = ki_engine_now(reflector->options.engine);
+    bool is_very_short = reflector->watch.events == 0 && now - reflector->watch.opened_at < VERY_SHORT_WATCH;
+    return opened && !in_stream && (!err || is_lost_connection(err)) && !is_very_short &&
+           now - reflector->streams_since < STREAM_TOTAL;
 }
 
-static void stream_ended(ki_reflector *reflector, const ki_error *err, bool opened) {
+static void stream_ended(ki_reflector *reflector, const ki_error *err, bool opened, bool in_stream) {
     ki_error cut = KI_ERROR_INIT;
+    bool is_again = is_streamed_again(reflector, err, opened, in_stream);
     if (!err) {
         ki_error_set(&cut, KI_ERR_UNEXPECTED_EOF, "the streaming list was closed before its end");
         err = &cut;
     }
-    if (is_retriable(err, opened) || err->code == KI_ERR_NO_MEMORY) {
+    if (is_again || is_retriable(err, opened) || err->code == KI_ERR_NO_MEMORY) {
         ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
         return;
     }
@@ -303,7 +330,7 @@ static void stream_ended(ki_reflector *reflector, const ki_error *err, bool open
             ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
         return;
     }
-    fall_back(reflector, err, err->http_status == 400 || err->http_status == 422);
+    ki_reflector_list_instead(reflector, err, KI_REFLECT_LIST); /* this list; the next one is streamed */
 }
 
 static int64_t stream_deadline(const ki_reflector *reflector) {
@@ -322,14 +349,16 @@ void ki_reflector_stream_deadline(ki_reflector *reflector) {
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, KI_ERR_TIMEOUT, "the streaming list is incomplete after %d s; a plain list follows",
                  (int)((now - reflector->watch.opened_at) / KI_SECONDS(1)));
-    fall_back(reflector, &err,
-              reflector->watch.is_accepted); /* a watch that was never accepted shows nothing about streaming */
+    ki_reflector_list_instead(reflector, &err, KI_REFLECT_LIST);
 }
 
 /* --- how a watch ends --------------------------------------------------------------------------------------------- */
 
-/* Returns the watch, or the check that must precede it. */
+/* Returns the watch, or the check that must precede it. A watch that brought an older change does not show where it
+ * was: a list finds what a resume from the last version would miss. */
 static ki_reflector_step next_watch(const ki_reflector *reflector) {
+    if (reflector->watch.has_older_change)
+        return KI_REFLECT_BEGIN;
     return ki_reflector_needs_check(reflector) ? KI_REFLECT_CHECK : KI_REFLECT_WATCH;
 }
 
@@ -339,6 +368,8 @@ void ki_reflector_reopen(ki_reflector *reflector, bool with_jitter) {
     ki_engine *engine = reflector->options.engine;
     int64_t delay = with_jitter ? (int64_t)(ki_engine_random(engine) * (double)REOPEN_JITTER) : 0;
     ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
+    if (reflector->watch.has_older_change)
+        ki_reflector_count_relist(reflector, KI_RELIST_OLDER_CHANGE);
     ki_reflector_schedule_at(reflector, next_watch(reflector), ki_engine_now(engine) + delay);
 }
 
@@ -378,10 +409,6 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
     reflector->has_reopened = !is_good;
     bool was_silent = is_good && !reflector->watch.shows_version; /* the proxy ends the streams of all clients */
     ki_reflector_reopen(reflector, err != NULL || lasted < VERY_SHORT_WATCH || was_silent);
-}
-
-static bool is_lost_connection(const ki_error *err) {
-    return err->code == KI_ERR_TIMEOUT || err->code == KI_ERR_UNEXPECTED_EOF || err->code == KI_ERR_CONNECT;
 }
 
 /* Returns true if the watch may resume without a list after an internal error within the stream. */
@@ -425,7 +452,7 @@ static void on_end(const ki_error *err, bool opened, bool in_stream, void *user)
     ki_reflector_count_watch_end(reflector);
     log_end(reflector, err);
     if (reflector->phase == KI_REFLECTOR_STREAMS) {
-        stream_ended(reflector, err, opened);
+        stream_ended(reflector, err, opened, in_stream);
         return;
     }
     if (in_stream)
@@ -478,8 +505,10 @@ void ki_reflector_stream(ki_reflector *reflector) {
     reflector->list = (ki_list_progress){ .began_at = ki_engine_now(reflector->options.engine) };
     ki_metrics_add(reflector->shared.metrics, KI_METRIC_LISTS, 1);
     reflector->phase = KI_REFLECTOR_STREAMS;
+    if (reflector->streams_since == KI_NEVER)
+        reflector->streams_since = reflector->list.began_at;
     if (open_watch(reflector, reflector->is_unavailable ? "" : reflector->resource_version, true, &err)) {
-        stream_ended(reflector, &err, false);
+        stream_ended(reflector, &err, false, false);
         return;
     }
     if (reflector->phase == KI_REFLECTOR_STREAMS) /* the source may have ended it at once */

@@ -106,6 +106,13 @@ TEST(an_object_that_was_made_and_deleted_meanwhile_is_no_difference) {
                  "a {20: a=5 b=6}; a? -; wait 2000; a? -; errors -; w? -");
 }
 
+/* A watch from no version begins with what there is, and says nothing of what was deleted before. */
+TEST(a_list_without_a_version_is_compared_too) {
+    run("w? list rv=0 limit=500; w {-: a=5 b=6}; w? watch; w open; wait 60000; " LOOKS_TWICE(
+        "{-: a=5 c=9}") "errors protocol violation:c; w? cancel, list limit=500; w {-: a=5 c=9}; w? watch; store a=5 "
+                        "c=9");
+}
+
 TEST(without_a_watch_there_is_no_verdict) {
     run(WATCHING "wait 60000; " LISTS "a {10: a=5}; w bookmark 20; w fail 429; errors http error:; wait 2000; w? watch "
                  "rv=20; wait 122000; a? -; errors -");

@@ -96,6 +96,7 @@ TEST(lists_after_the_first_are_counted_by_cause) {
         { "error 500", KI_ERR_HTTP },
         { "fail protocol", KI_ERR_PROTOCOL },
         { "~a=12; error 500; wait 1600; fail toolarge", KI_ERR_TOO_LARGE_RV },
+        { "+b=3; wait 5000; close", KI_RELIST_OLDER_CHANGE },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         stage s;
@@ -231,6 +232,21 @@ TEST(events_that_wait_to_be_decoded_make_the_cache_no_younger) {
     close_stage(&s);
 }
 
+/* A server that repeats or sends old states may lack what the cache has. */
+TEST(events_that_are_dropped_make_the_cache_no_younger_and_are_counted) {
+    stage s;
+    open_measured(&s, &configmaps, NULL, false);
+    play_each(&s, "{1000: a=5 b=7}; open; bookmark 1000; wait 5000; ~a=5; ~a=4; -b=6; -z=3; wait 100");
+    assert_int_equal(health_of(&s).staleness_ms, 5100);
+    assert_int_equal(s.informer->metrics.counters[KI_METRIC_REPEATED], 3);
+    play_each(&s, "~a=6; wait 100"); /* older than the list, and newer than the known state */
+    assert_int_equal(health_of(&s).staleness_ms, 100);
+    play_each(&s, "+c=1; wait 200");
+    assert_int_equal(health_of(&s).staleness_ms, 200);
+    assert_int_equal(s.informer->metrics.counters[KI_METRIC_REPEATED], 3);
+    close_stage(&s);
+}
+
 /* The transfer was paused, or the host did not run the engine: what is read has waited in the socket. */
 TEST(what_is_read_late_counts_from_its_arrival) {
     stage s;
@@ -267,10 +283,10 @@ TEST(health_has_the_next_attempt_and_the_number_of_failures) {
     play_each(&s, "wait 1600; fail 400");
     assert_int_equal(health_of(&s).next, KI_ATTEMPT_NONE); /* it is listing */
     play_each(&s, "fail 503");
-    assert_int_equal(health_of(&s).next, KI_ATTEMPT_LIST);
+    assert_int_equal(health_of(&s).next, KI_ATTEMPT_STREAMING_LIST);
     assert_int_equal(health_of(&s).failures, 2);
     assert_true(health_of(&s).retry_in_ms > 0);
-    play_each(&s, "wait 3200; {10:}; fail 429");
+    play_each(&s, "wait 3200; fail 400; {10:}; fail 429");
     assert_int_equal(health_of(&s).next, KI_ATTEMPT_WATCH);
     assert_int_equal(health_of(&s).failures, 1); /* the list has come */
     play_each(&s, "wait 12800; open; bookmark 11");
@@ -302,6 +318,10 @@ TEST(it_says_why_in_a_person_s_words) {
           "the CRD foos.example.com is not installed, or not in version v1" },
         { &configmaps, NULL, "fail 404", KI_STATE_BLOCKED, "the server has no configmaps in version v1" },
         { &configmaps, NULL, "fail 401", KI_STATE_BLOCKED, "unauthorized: the server does not accept the credentials" },
+        { &foos, NULL, "{-:}; fail 404", KI_STATE_BACKING_OFF,
+          "cannot be watched (HTTP 404): foos.example.com in all namespaces is listed again and again" },
+        { &configmaps, NULL, "{10:}; fail 405", KI_STATE_BACKING_OFF,
+          "cannot be watched (HTTP 405): configmaps in all namespaces is listed again and again" },
         { &configmaps, NULL, "fail 429", KI_STATE_BACKING_OFF, "the server is too busy" },
         { &configmaps, NULL, "fail nomemory", KI_STATE_BACKING_OFF, "out of memory" },
         { &configmaps, NULL, "fail connect", KI_STATE_BACKING_OFF, "connect" },

@@ -358,11 +358,58 @@ TEST(a_watch_from_no_version_keeps_it_until_a_change) {
     play_reflector("? list rv=0 limit=500; {-:}; ? {-:}, watch; open; +a=7; rv -; ~a=9; rv 9", by_pages);
 }
 
-TEST(events_older_than_the_watch_are_skipped) {
+TEST(an_event_older_than_the_watch_is_queued_and_moves_no_version) {
     play_reflector(WATCHING
-                   "~a=9; +b=8; ? -; rv 10; bookmark 12; ~a=12; ? ~a=12; -a=9; ? -a=9; rv 12; ~a=opaque; ? ~a=opaque",
+                   "~a=9; +b=8; -b=3; ? ~a=9, +b=8, -b=3; rv 10; bookmark 12; ~a=12; ? ~a=12; rv 12; ~a=opaque; ? "
+                   "~a=opaque",
                    by_pages);
-    play_reflector(STREAMED "~a=9; ? -; rv 10; ~a=11; ? ~a=11", streaming);
+    play_reflector(STREAMED "~a=9; ? ~a=9; rv 10; ~a=11; ? ~a=11", streaming);
+}
+
+/* A resume from the last version would miss what such a server sends below it. The store has a=5. */
+TEST(a_watch_that_brought_a_change_below_its_version_is_followed_by_a_list) {
+    static const char *const changes[] = { "~a=9", "+b=8", "-a=9" };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        char script[NOTATION_TEXT];
+        snprintf(script, sizeof script,
+                 WATCHING "~c=20; %s; wait 5000; ? ~c=20, %s; close; ? list rv=20; {21: b=8}; ? {21: b=8}, watch rv=21",
+                 changes[i], changes[i]);
+        play_reflector(script, by_pages);
+    }
+}
+
+TEST(a_watch_that_repeats_what_is_known_is_resumed) {
+    static const char *const repeated[] = { "~a=5", "+a=4", "-a=4", "-b=4" };
+    for (size_t i = 0; i < sizeof repeated / sizeof *repeated; i++) {
+        char script[NOTATION_TEXT];
+        snprintf(script, sizeof script, WATCHING "~c=20; %s; wait 5000; ? ~c=20, %s; close; ? watch rv=20", repeated[i],
+                 repeated[i]);
+        play_reflector(script, by_pages);
+    }
+}
+
+/* The version of an earlier list is not the one to watch from: it can be the one that expired. */
+TEST(a_list_without_a_version_is_watched_from_none_and_resumed_from_the_events) {
+    play_reflector("? list rv=0 limit=500; {-: a=5}; ? {-: a=5}, watch; rv -; open; +a=5; rv -; ~a=20; rv 20; +b=3; rv "
+                   "20; +c=21; rv 21; ? +a=5, ~a=20, +b=3, +c=21",
+                   by_pages);
+    play_reflector("? list rv=0 limit=500; {-:}; ? {-:}, watch; open; ~b=20; wait 5000; ? ~b=20; close; ? watch rv=20; "
+                   "open; error 410; wait 1600; ? list rv=20; {-: b=20}; ? {-: b=20}, watch; rv -",
+                   by_pages);
+    play_reflector(WATCHING "error 410; wait 1600; ? list rv=10; {-: a=5}; ? {-: a=5}, watch; rv -", by_pages);
+}
+
+TEST(what_can_be_listed_and_not_watched_is_listed_again_and_again) {
+    static const char *const causes[] = { "404", "405" };
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
+        char script[NOTATION_TEXT];
+        snprintf(script, sizeof script,
+                 "? list rv=0 limit=500; {-: a=5}; ? {-: a=5}, watch; fail %s; state backing off; reports %s; ? -; "
+                 "quiet 799; wait 801; ? list rv=0 limit=500; {-:}; ? {-:}, watch; fail %s; state backing off; quiet "
+                 "1599; wait 1601; ? list rv=0 limit=500",
+                 causes[i], causes[i], causes[i]);
+        play_reflector(script, by_pages);
+    }
 }
 
 TEST(a_full_queue_lists_again) {
@@ -431,29 +478,51 @@ TEST(a_busy_server_is_asked_for_a_stream_again) {
                    streaming);
 }
 
-TEST(an_old_server_is_listed_by_pages_from_then_on) {
-    static const char *const causes[] = { "400", "422" };
-    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
+TEST(a_failed_stream_is_listed_by_pages_this_time) {
+    static const char *const ends[] = { "fail 400",      "fail 422",    "open; +z=1; fail 500",
+                                        "fail 403",      "open; close", "open; +z=1; error 400",
+                                        "open; fail cut" };
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         char script[NOTATION_TEXT];
-        snprintf(script, sizeof script, "? stream; fail %s; reports %s; " WATCHING "error 500; wait 1600; ? list rv=10",
-                 causes[i], causes[i]);
+        snprintf(script, sizeof script, "? stream; %s; " WATCHING "error 500; wait 1600; ? stream rv=10", ends[i]);
         play_reflector(script, streaming);
     }
 }
 
-TEST(any_other_failure_of_a_stream_lists_by_pages_this_time) {
-    static const char *const ends[] = { "fail 500", "fail 403", "fail cut", "fail connect", "close" };
+TEST(a_stream_that_ends_in_the_middle_is_streamed_again) {
+    static const char *const ends[] = { "+z=1; close", "+z=1; fail cut", "+z=1; fail connect", "wait 1000; close" };
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         char script[NOTATION_TEXT];
-        snprintf(script, sizeof script, "? stream; open; +z=1; %s; " WATCHING "error 500; wait 1600; ? stream rv=10",
+        snprintf(script, sizeof script,
+                 "? stream; open; %s; ? -; state backing off; quiet 99; wait 1501; ? stream; open; +a=5; initial-end "
+                 "10; ? {10: a=5}; rv 10",
                  ends[i]);
         play_reflector(script, streaming);
     }
 }
 
+TEST(streams_that_all_end_in_the_middle_are_given_up_after_five_minutes) {
+    reflector_stage s;
+    reflector_stage_open(&s, streaming, 1);
+    int64_t began = ki_engine_now(s.engine.engine);
+    bool is_listed = false;
+    while (!is_listed && ki_engine_now(s.engine.engine) - began < KI_SECONDS(400)) {
+        reflector_stage_play(&s, "open; +a=5; wait 5000; close");
+        while (!s.source.watches && !s.source.lists)
+            assert_true(test_engine_advance(&s.engine, 1000));
+        is_listed = s.source.lists;
+    }
+    assert_true(is_listed);
+    assert_in_range(ki_engine_now(s.engine.engine) - began, KI_SECONDS(300), KI_SECONDS(400));
+    s.source.trace[0] = '\0';
+    reflector_stage_play(&s, "{10: a=5}; ? {10: a=5}, watch rv=10; open; error 500; wait 60000; ? stream rv=10; open; "
+                             "+a=5; close; ? -; wait 60000; ? stream rv=10");
+    reflector_stage_close(&s);
+}
+
 TEST(a_stream_that_goes_silent_is_given_up) {
     play_reflector("? stream; open; quiet 29999; wait 1; ? cancel, list rv=0 limit=500; reports timeout; {10:}; ? "
-                   "{10:}, watch rv=10; open; error 500; wait 1600; ? list rv=10",
+                   "{10:}, watch rv=10; open; error 500; wait 1600; ? stream rv=10",
                    streaming);
     play_reflector("? stream; open; quiet 20000; +a=5; quiet 29999; wait 1; ? cancel, list rv=0 limit=500", streaming);
 }

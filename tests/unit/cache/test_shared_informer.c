@@ -142,6 +142,19 @@ TEST(repeated_and_older_events_are_dropped) {
         "~z=not-a-number; ~z=neither; > +z=not-a-number ~z=not-a-number>neither; -nobody=70; -a=51; > -a=51");
 }
 
+/* Of a server that has a version for each object, or that sends an object's own version when it becomes visible. */
+TEST(an_event_is_compared_with_its_object_and_not_with_the_list) {
+    play_informer(
+        "{1000: a=5 b=7}; open; > +a=5i +b=7i synced; ~a=6; > ~a=5>6; +c=1; > +c=1; -b=8; > -b=8; ~a=6; ~a=5; "
+        "-c=0; -b=8; > -; store a=6 c=1; -c=1; > -c=1; +c=1; > +c=1; ~d=2; > +d=2; at 1000");
+}
+
+TEST(a_list_without_a_version_is_a_list) {
+    play_informer(
+        "{-: a=5 b=6}; open; > +a=5i +b=6i synced; at -; +a=5; +b=6; > -; ~a=20; > ~a=5>20; at 20; +c=3; > +c=3; "
+        "at 20; wait 5000; close; {-: a=20 c=3}; > ?b=6; at -; open; ~c=21; > ~c=3>21; at 21");
+}
+
 /* A server that closes each watch after so many events; with `repeats` it sends those up to the version that was asked
  * for again, too. */
 TEST(each_event_is_reported_once_however_often_the_watch_is_closed) {

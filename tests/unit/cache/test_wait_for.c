@@ -98,6 +98,32 @@ TEST(a_wait_ends_with_the_change_it_waits_for) {
     }
 }
 
+/* Of a list without a version: its objects count, and then the versions of the events. */
+TEST(a_wait_on_a_cache_without_a_version_ends_with_the_object_or_an_event) {
+    static const struct {
+        const char *key, *version, *lines;
+    } cases[] = {
+        { "default/a", "5", "" },     { "default/a", NULL, "" },     { "default/a", "11", "~a=11" },
+        { "default/x", "3", "+x=3" }, { NULL, "11", "+x=3; ~a=11" }, { "default/x", "11", "-a=12" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        stage s;
+        assert_int_equal(open_waits(&s, NULL), KI_OK);
+        start_stage(&s);
+        play_each(&s, "{-: a=5}; open");
+        asker self = { &s, "w" };
+        ki_error err = KI_ERROR_INIT;
+        assert_int_equal(
+            ki_informer_wait_for_version_async(s.informer, cases[i].key, cases[i].version, -1, on_version, &self, &err),
+            KI_OK);
+        settle(&s);
+        assert_string_equal(called, cases[i].lines[0] ? "" : "w=ok ");
+        play_all(&s, cases[i].lines);
+        assert_string_equal(called, "w=ok ");
+        close_stage(&s);
+    }
+}
+
 TEST(a_wait_for_what_is_there_does_not_wait) {
     static const struct {
         const char *key, *version;

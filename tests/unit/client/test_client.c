@@ -262,6 +262,31 @@ TEST(a_list_comes_as_objects_with_its_place) {
     client_stage_close(&self);
 }
 
+TEST(a_list_without_a_version_comes_as_objects) {
+    static const ki_resource resource = { "gtest", "vtest", "rtest", "rTest", true };
+    static const struct {
+        const char *namespace_name, *line;
+    } cases[] = { { NULL, "GET /apis/gtest/vtest/rtest - " },
+                  { "nstest", "GET /apis/gtest/vtest/namespaces/nstest/rtest - " } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        client_stage self;
+        client_stage_open(&self, NULL);
+        self.script[0].body = "{\"apiVersion\":\"vTest\",\"kind\":\"rTestList\",\"items\":["
+                              "{\"apiVersion\":\"vTest\",\"kind\":\"rTest\",\"metadata\":{\"name\":\"item1\"}},"
+                              "{\"apiVersion\":\"vTest\",\"kind\":\"rTest\",\"metadata\":{\"name\":\"item2\"}}]}";
+        send_request(&self, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = &resource,
+                                               .namespace_name = cases[i].namespace_name));
+        assert_string_equal(self.line, cases[i].line);
+        assert_int_equal(self.err.code, KI_OK);
+        assert_int_equal(ki_response_item_count(self.response), 2);
+        assert_string_equal(ki_object_name(ki_response_item(self.response, 0)), "item1");
+        assert_string_equal(ki_object_name(ki_response_item(self.response, 1)), "item2");
+        assert_string_equal(ki_response_continue(self.response), "");
+        assert_string_equal(ki_response_resource_version(self.response), "");
+        client_stage_close(&self);
+    }
+}
+
 TEST(an_object_a_status_and_bytes_are_recognised) {
     client_stage self;
     client_stage_open(&self, NULL);

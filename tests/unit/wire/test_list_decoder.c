@@ -95,6 +95,17 @@ TEST(items_come_out_whatever_the_order_of_members) {
                    1000, "{}; v1 PodList 7 '' -1");
 }
 
+/* As of OpenShift's projects, of metrics-server and of componentstatuses. */
+TEST(a_list_may_have_no_version) {
+    assert_decodes(KI_STR("{\"kind\":\"ProjectList\",\"apiVersion\":\"project.openshift.io/v1\",\"metadata\":{},"
+                          "\"items\":[{\"a\":1}]}"),
+                   1000, "{\"a\":1}; project.openshift.io/v1 ProjectList  '' -1");
+    assert_decodes(KI_STR("{\"kind\":\"rTestList\",\"apiVersion\":\"vTest\",\"items\":[{}]}"), 1000,
+                   "{}; vTest rTestList  '' -1");
+    assert_decodes(KI_STR("{\"kind\":\"PodList\",\"metadata\":null,\"items\":[]}"), 1000, "  PodList  '' -1");
+    assert_decodes(KI_STR("{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"\"}}"), 1000, "  PodList  '' -1");
+}
+
 TEST(what_is_no_list_is_rejected) {
     const struct {
         ki_str text;
@@ -129,7 +140,7 @@ TEST(what_is_no_list_is_rejected) {
         { KI_STR("{" HEAD ",\"items\":[{}}"), "{}; protocol violation" },
         { KI_STR("{" HEAD ",\"items\":[:]}"), " protocol violation" },
         { KI_STR("{\"metadata\":{1},\"kind\":\"PodList\"}"), " protocol violation" },
-        { KI_STR("{\"kind\":\"PodList\",\"metadata\":{}}"), " protocol violation" },
+        { KI_STR("{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":7}}"), " protocol violation" },
         { KI_STR("{\"kind\":\"PodList\",\"metadata\":7}"), " protocol violation" },
         { KI_STR("{\"kind\":\"Table\",\"metadata\":{\"resourceVersion\":\"7\"},\"rows\":[{}]}"),
           " protocol violation" },
@@ -150,7 +161,7 @@ TEST(messages_say_what_came) {
         { "<html>", "expected a JSON object, got \"<html>\"" },
         { "{\"kind\":\"Status\",\"status\":\"Failure\"}", "expected a list, got kind Status" },
         { "{\"x\":1}", "expected a list, got no kind" },
-        { "{\"kind\":\"PodList\"}", "the PodList has no metadata.resourceVersion" },
+        { "{\"kind\":\"PodList\",\"metadata\":7}", "the list's metadata is no JSON object" },
         { "{\"items\":{\"a\":1}}", "expected an array of items, got \"{\"a\":1}\"" },
         { "{\"items\":[", "the list is incomplete" },
     };
