@@ -13,6 +13,7 @@
 #include "src/cache/queue/queue.h"
 #include "src/cache/reflector/backoff.h"
 #include "src/cache/reflector/metrics.h"
+#include "src/cache/reflector/past_deletions.h"
 #include "src/cache/reflector/transform.h"
 #include "src/cache/reflector/unreadable.h"
 #include "src/engine/engine.h"
@@ -138,6 +139,7 @@ struct ki_reflector {
     ki_watch_progress watch;
 
     /* kept from one watch to the next */
+    ki_past_deletions past_deletions;
     bool has_reopened;     /* the watch was reopened without a backoff, and no good watch followed */
     bool is_watch_counted; /* the metrics have the start of a watch, but not its end */
     bool has_resumed;      /* a watch was resumed from `resumed_version` because the next event was unreadable */

@@ -154,6 +154,8 @@ static ki_status queue_event(ki_reflector *reflector, ki_event_type type, ki_obj
     ki_object_unref(kept);
     if (!status)
         settle(reflector, type, obj);
+    if (!status && type == KI_EVENT_DELETE)
+        ki_past_deletions_add(&reflector->past_deletions, obj);
     return status;
 }
 
@@ -165,6 +167,13 @@ bool ki_change_is_repeated(const ki_change *change, const ki_object *known) {
     /* The same version with another content: the server used the version again after a restore. */
     bool is_known = change->type != KI_EVENT_DELETE && order == KI_ORDER_SAME;
     return order == KI_ORDER_OLDER || (is_known && ki_object_is_same_state(change->obj, known));
+}
+
+/* Returns true for an event that would bring back an object whose deletion was read. */
+static bool is_before_deletion(const ki_reflector *reflector, ki_event_type type, const ki_object *obj) {
+    return type != KI_EVENT_DELETE &&
+           ki_reflector_is_older(ki_object_resource_version(obj), reflector->resource_version) &&
+           ki_past_deletions_have(&reflector->past_deletions, obj);
 }
 
 /* Returns false for an event that changes nothing in the store: the server may not be as far as the cache. Notes a
@@ -232,6 +241,8 @@ static void on_event(ki_event_type type, ki_object *obj, void *user) {
     reflector->watch.before_bookmark[0] = '\0';
     if (reflector->phase == KI_REFLECTOR_STREAMS)
         collect_event(reflector, type, obj);
+    else if (is_before_deletion(reflector, type, obj))
+        ki_metrics_add(reflector->shared.metrics, KI_METRIC_REPEATED, 1);
     else
         take_event(reflector, type, obj);
 }

@@ -73,6 +73,7 @@ func allCases() []testCase {
 	cases = append(cases, metadataCases...)
 	cases = append(cases, fetchCases...)
 	cases = append(cases, idleCases...)
+	cases = append(cases, scriptedCases...)
 	return cases
 }
 

@@ -102,20 +102,25 @@ func (r *record) follow(ctx context.Context, stream watch.Interface) {
 // clientGoInformer starts client-go's informers for these resources and waits until they have synced.
 func clientGoInformer(ctx context.Context, client dynamic.Interface, resources ...schema.GroupVersionResource) (*record, error) {
 	r := newRecord("client-go's informer")
+	return r, r.informFrom(ctx, client, resources...)
+}
+
+// informFrom fills the record by client-go's informers, and waits until they have synced.
+func (r *record) informFrom(ctx context.Context, client dynamic.Interface, resources ...schema.GroupVersionResource) error {
 	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
 	var synced []cache.InformerSynced
 	for _, resource := range resources {
 		registration, err := factory.ForResource(resource).Informer().AddEventHandler(r.handler(plainUnstructured))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		synced = append(synced, registration.HasSynced)
 	}
 	factory.Start(ctx.Done())
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
-		return nil, fmt.Errorf("client-go's informer did not sync: %w", ctx.Err())
+		return fmt.Errorf("client-go's informer did not sync: %w", ctx.Err())
 	}
-	return r, nil
+	return nil
 }
 
 // handler returns an event handler that adds the notifications of a client-go informer to the record.

@@ -2,6 +2,7 @@
  * on one thread, time moved by hand. With threads: test_listener.c. */
 
 #include "src/base/error.h"
+#include "src/cache/reflector/past_deletions.h"
 #include "tests/support/informer_stage.h"
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
@@ -147,6 +148,32 @@ TEST(an_event_is_compared_with_its_object_and_not_with_the_list) {
     play_informer(
         "{1000: a=5 b=7}; open; > +a=5i +b=7i synced; ~a=6; > ~a=5>6; +c=1; > +c=1; -b=8; > -b=8; ~a=6; ~a=5; "
         "-c=0; -b=8; > -; store a=6 c=1; -c=1; > -c=1; +c=1; > +c=1; ~d=2; > +d=2; at 1000");
+}
+
+/* A resumed watch can repeat what came before the deletion. The same version can be that of an object that is visible
+ * again, and another uid is another object. */
+TEST(a_repeated_event_brings_no_deleted_object_back) {
+    play_informer(
+        "{10: a=5}; open; > +a=5i synced; ~a=11; -a=13; +z=14; > ~a=5>11 -a=13 +z=14; wait 5000; close; open; +a=5; "
+        "~a=11; ~a=12; -a=13; +z=14; > -; +a=13; > +a=13; +a=12#other; > -; -a=13; +a=12#other; > -a=13 "
+        "+a=12; store a=12 z=14");
+}
+
+/* As many as a reflector remembers. */
+TEST(what_was_deleted_before_many_others_is_taken_for_new) {
+    stage s;
+    observer h;
+    open_listed_stage(&s, &h);
+    play_each(&s, "-a=11");
+    for (int i = 0; i < KI_PAST_DELETIONS_MAX; i++) {
+        char script[64];
+        snprintf(script, sizeof script, "+x%d=%d; -x%d=%d", i, 100 + 2 * i, i, 101 + 2 * i);
+        if (i == KI_PAST_DELETIONS_MAX - 1)
+            play_each(&s, "+a=5; store b=6");
+        play_each(&s, script);
+    }
+    play_each(&s, "+x0=100; store b=6; +a=5; store a=5 b=6");
+    close_stage(&s);
 }
 
 TEST(a_list_without_a_version_is_a_list) {

@@ -1,0 +1,27 @@
+/* past_deletions.h: the last objects whose deletion a reflector has read. A server that repeats events after a resume
+ * sends their earlier states again: these are no new objects. Plain data on the loop, without memory of its own. */
+#ifndef KI_CACHE_PAST_DELETIONS_H
+#define KI_CACHE_PAST_DELETIONS_H
+
+#include <kinformer/object.h>
+
+enum {
+    KI_PAST_DELETIONS_MAX = 64,
+    KI_PAST_VERSION_MAX = 24 /* bytes of a version with the closing zero; others are not recorded */
+};
+
+typedef struct ki_past_deletions {
+    struct {
+        uint64_t uid; /* a hash */
+        char version[KI_PAST_VERSION_MAX];
+    } items[KI_PAST_DELETIONS_MAX]; /* a ring */
+    uint64_t count;                 /* of all that were added */
+} ki_past_deletions;
+
+/* `obj` is that of a DELETED event. */
+void ki_past_deletions_add(ki_past_deletions *past, const ki_object *obj);
+/* Returns true for a state from before a deletion of the same object (uid). A state of the deletion's own version can be
+ * of an object that is visible again. */
+bool ki_past_deletions_have(const ki_past_deletions *past, const ki_object *obj);
+
+#endif

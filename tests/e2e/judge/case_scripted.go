@@ -1,0 +1,231 @@
+// kinformer and client-go's informer, each on a scripted server of its own, in situations that a kube-apiserver does not bring about: both must
+// end with the same objects, after the same changes of each.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+)
+
+// scenario is what a scripted server does. To add one, add a row to scenarios.
+type scenario struct {
+	name      string
+	respond   func(x *exchange)
+	objects   map[string]string // the names and versions that both observers end with
+	requests  []string          // kinformer's first requests
+	reference []string          // client-go's first requests; nil: the same
+	isWaiting bool              // takes half a minute or more
+}
+
+// withoutStreams responds to streaming lists as a server that does not know them.
+func withoutStreams(respond func(x *exchange)) func(x *exchange) {
+	return func(x *exchange) {
+		if x.kind == "stream" {
+			x.fail(http.StatusBadRequest, "BadRequest")
+			return
+		}
+		respond(x)
+	}
+}
+
+var scenarios = []scenario{
+	{
+		// OpenShift's projects: the list has no version, and a project that becomes visible comes with its own, old version.
+		name: "list-without-version",
+		respond: withoutStreams(func(x *exchange) {
+			switch {
+			case x.kind == "list":
+				x.list("", configMap("a", "4000"), configMap("b", "4001"))
+			case x.number == 1:
+				x.events(event("ADDED", configMap("a", "4000")), event("ADDED", configMap("b", "4001")), event("MODIFIED", configMap("a", "5000")))
+			default:
+				x.events(event("ADDED", configMap("q", "300")))
+				x.hold()
+			}
+		}),
+		objects:  map[string]string{"a": "5000", "b": "4001", "q": "300"},
+		requests: []string{"stream", "list at 0", "watch", "watch at 5000"},
+	},
+	{
+		// metrics-server and componentstatuses: no versions, and no watch.
+		name: "list-only",
+		respond: withoutStreams(func(x *exchange) {
+			switch {
+			case x.kind == "watch":
+				x.fail(http.StatusMethodNotAllowed, "MethodNotAllowed")
+			case x.number == 1:
+				x.list("", configMap("a", ""), configMap("b", ""))
+			default:
+				x.list("", configMap("b", ""), configMap("c", ""))
+			}
+		}),
+		objects:  map[string]string{"b": "", "c": ""},
+		requests: []string{"stream", "list at 0", "watch", "stream", "list at 0", "watch"},
+	},
+	{
+		// Versions of objects that are below the version of the list.
+		name: "old-versions",
+		respond: withoutStreams(func(x *exchange) {
+			if x.kind == "list" {
+				x.list("1000", configMap("a", "5"), configMap("b", "7"))
+				return
+			}
+			x.events(event("MODIFIED", configMap("a", "6")), event("ADDED", configMap("c", "1")), event("DELETED", configMap("b", "8")))
+			x.hold()
+		}),
+		objects:  map[string]string{"a": "6", "c": "1"},
+		requests: []string{"stream", "list at 0", "watch at 1000"},
+	},
+	{
+		// A user who loses access to an object, and gains it again.
+		name: "access-lost-and-regained",
+		respond: withoutStreams(func(x *exchange) {
+			if x.kind == "list" {
+				x.list("1000", configMap("a", "5"))
+				return
+			}
+			x.events(event("DELETED", configMap("a", "5")), event("ADDED", configMap("a", "5")), event("ADDED", configMap("b", "1001")))
+			x.hold()
+		}),
+		objects:  map[string]string{"a": "5", "b": "1001"},
+		requests: []string{"stream", "list at 0", "watch at 1000"},
+	},
+	{
+		// The last version of a list that has none is not the version to watch from.
+		name: "version-lost",
+		respond: withoutStreams(func(x *exchange) {
+			switch {
+			case x.kind == "list" && x.number == 1:
+				x.list("1000", configMap("a", "5"))
+			case x.kind == "list":
+				x.list("", configMap("a", "5"), configMap("b", "6"))
+			case x.version != "":
+				x.events(event("ERROR", failure(http.StatusGone, "Expired")))
+			default:
+				x.events(event("ADDED", configMap("a", "5")), event("ADDED", configMap("b", "6")), event("ADDED", configMap("c", "7")))
+				x.hold()
+			}
+		}),
+		objects:  map[string]string{"a": "5", "b": "6", "c": "7"},
+		requests: []string{"stream", "list at 0", "watch at 1000", "stream at 1000", "list at 1000", "watch"},
+	},
+	{
+		// Two streams that the server ends in the middle, as when it is shut down.
+		name: "stream-closed",
+		respond: func(x *exchange) {
+			x.events(event("ADDED", configMap("a", "5")))
+			if x.number > 2 {
+				x.events(event("ADDED", configMap("b", "6")), bookmark("100", true))
+				x.hold()
+			}
+		},
+		objects:  map[string]string{"a": "5", "b": "6"},
+		requests: []string{"stream", "stream", "stream"},
+	},
+	{
+		// A stream that is silent for 40 s. kinformer lists after 30 s, and its next list is a stream again.
+		name: "stream-silent",
+		respond: func(x *exchange) {
+			switch {
+			case x.kind == "list":
+				x.list("100", configMap("a", "5"))
+			case x.kind == "stream" && x.number == 1:
+				x.events()
+				select {
+				case <-x.request.Context().Done():
+					return
+				case <-time.After(40 * time.Second):
+				}
+				x.events(event("ADDED", configMap("a", "5")), bookmark("100", true), event("ERROR", failure(http.StatusGone, "Expired")))
+			case x.kind == "stream":
+				x.events(event("ADDED", configMap("a", "5")), event("ADDED", configMap("b", "6")), bookmark("100", true))
+				x.hold()
+			default:
+				x.events(event("ERROR", failure(http.StatusGone, "Expired")))
+			}
+		},
+		objects:   map[string]string{"a": "5", "b": "6"},
+		requests:  []string{"stream", "list at 0", "watch at 100", "stream at 100"},
+		reference: []string{"stream", "stream at 100"},
+		isWaiting: true,
+	},
+}
+
+var scriptedCases = makeScriptedCases()
+
+func makeScriptedCases() []testCase {
+	var cases []testCase
+	for _, s := range scenarios {
+		cases = append(cases, testCase{name: "scripted-" + s.name, kinformerOnly: true, isWaiting: s.isWaiting,
+			run: func(ctx context.Context, h *harness) error { return s.run(ctx, h) }})
+	}
+	return cases
+}
+
+// awaitObjects waits until the observer has exactly the scenario's objects.
+func (s *scenario) awaitObjects(ctx context.Context, r *record, ended <-chan struct{}) error {
+	return r.await(ctx, fmt.Sprintf("the objects %v", s.objects), ended, func() bool {
+		versions := map[string]string{}
+		for id, obj := range r.state {
+			versions[id.name] = versionOf(obj)
+		}
+		return maps.Equal(versions, s.objects)
+	})
+}
+
+// checkRequests compares the first requests. A plain list, a watch or a stream of another version would be another protocol.
+func checkRequests(client string, requests, wanted []string) error {
+	if len(requests) < len(wanted) || !slices.Equal(requests[:len(wanted)], wanted) {
+		return fmt.Errorf("%s requested %s, wanted %s", client, strings.Join(requests, ", "), strings.Join(wanted, ", "))
+	}
+	return nil
+}
+
+// observeByClientGo returns what client-go's informer does in this scenario.
+func (s *scenario) observeByClientGo(ctx context.Context) (*record, error) {
+	server := startScripted(s.respond)
+	defer server.stop()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	client, err := dynamic.NewForConfig(&rest.Config{Host: server.URL})
+	if err != nil {
+		return nil, err
+	}
+	r := newRecord("client-go's informer")
+	r.allowRepeats()
+	r.allowOlderVersions()
+	if err := r.informFrom(ctx, client, configMaps); err != nil {
+		return nil, err
+	}
+	wanted := s.reference
+	if wanted == nil {
+		wanted = s.requests
+	}
+	return r, errors.Join(s.awaitObjects(ctx, r, nil), checkRequests(r.name, server.log(), wanted), r.check())
+}
+
+func (s *scenario) run(ctx context.Context, h *harness) error {
+	server := startScripted(s.respond)
+	defer server.stop()
+	w := newWatcher("kinformer")
+	w.lacksVersions = true
+	w.allowOlderVersions()
+	if err := w.start(h, nil, "configmaps", "-n", "default", "--server", server.URL); err != nil {
+		return err
+	}
+	reference, err := s.observeByClientGo(ctx)
+	if err != nil {
+		return errors.Join(err, w.process.stop())
+	}
+	err = errors.Join(s.awaitObjects(ctx, w.record, w.process.ended), checkRequests(w.name, server.log(), s.requests), w.check())
+	return errors.Join(err, compareHistories(w.record, reference), w.process.stop())
+}

@@ -1,0 +1,131 @@
+// A scripted API server with one resource, the ConfigMaps of the namespace "default": a scenario decides about each response. It can do what no
+// kube-apiserver does, and what aggregated API servers, proxies and busy servers do.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// scripted is a running server. It counts the requests of one client.
+type scripted struct {
+	*httptest.Server
+	respond func(x *exchange)
+
+	mu       sync.Mutex
+	requests []string       // such as "stream", "list at 0", "watch at 1000"
+	counts   map[string]int // requests of each kind
+}
+
+// exchange is one request for the ConfigMaps, and its response.
+type exchange struct {
+	kind    string // "stream" (a streaming list), "list" or "watch"
+	number  int    // among the requests of its kind, from 1
+	version string // the resource version that is asked for
+	writer  http.ResponseWriter
+	request *http.Request
+}
+
+func startScripted(respond func(x *exchange)) *scripted {
+	s := &scripted{respond: respond, counts: map[string]int{}}
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	return s
+}
+
+// stop ends the open responses, and the server.
+func (s *scripted) stop() {
+	s.CloseClientConnections()
+	s.Close()
+}
+
+func (s *scripted) serve(writer http.ResponseWriter, request *http.Request) {
+	writer.Header().Set("Content-Type", "application/json")
+	if !strings.HasSuffix(request.URL.Path, "/configmaps") { // discovery
+		_, _ = writer.Write([]byte(`{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[]}`))
+		return
+	}
+	query := request.URL.Query()
+	x := &exchange{kind: "list", version: query.Get("resourceVersion"), writer: writer, request: request}
+	switch {
+	case query.Get("sendInitialEvents") == "true":
+		x.kind = "stream"
+	case query.Get("watch") == "true" || query.Get("watch") == "1":
+		x.kind = "watch"
+	}
+	s.mu.Lock()
+	s.counts[x.kind]++
+	x.number = s.counts[x.kind]
+	s.requests = append(s.requests, strings.TrimSuffix(x.kind+" at "+x.version, " at "))
+	s.mu.Unlock()
+	s.respond(x)
+}
+
+func (s *scripted) log() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+func (x *exchange) send(value any) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // a value of a scenario
+	}
+	_, _ = x.writer.Write(append(text, '\n'))
+	x.writer.(http.Flusher).Flush()
+}
+
+// list responds with a list. version "": it has none.
+func (x *exchange) list(version string, items ...object) {
+	metadata := object{}
+	if version != "" {
+		metadata["resourceVersion"] = version
+	}
+	x.send(object{"kind": "ConfigMapList", "apiVersion": "v1", "metadata": metadata, "items": items})
+}
+
+func (x *exchange) fail(code int, reason string) {
+	x.writer.WriteHeader(code)
+	x.send(failure(code, reason))
+}
+
+func failure(code int, reason string) object {
+	return object{"kind": "Status", "apiVersion": "v1", "metadata": object{}, "status": "Failure", "code": code, "reason": reason,
+		"message": fmt.Sprintf("the scenario responds %d", code)}
+}
+
+// events sends events of a watch. The watch stays open until the scenario returns.
+func (x *exchange) events(events ...object) {
+	x.writer.WriteHeader(http.StatusOK)
+	x.writer.(http.Flusher).Flush()
+	for _, event := range events {
+		x.send(event)
+	}
+}
+
+// hold keeps the response open until the client or the server ends it.
+func (x *exchange) hold() { <-x.request.Context().Done() }
+
+func event(kind string, obj object) object { return object{"type": kind, "object": obj} }
+
+func bookmark(version string, isEnd bool) object {
+	metadata := object{"resourceVersion": version}
+	if isEnd {
+		metadata["annotations"] = object{"k8s.io/initial-events-end": "true"}
+	}
+	return event("BOOKMARK", object{"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata})
+}
+
+// configMap returns an object. version "": it has none.
+func configMap(name, version string) object {
+	metadata := object{"name": name, "namespace": "default", "uid": "uid-" + name}
+	if version != "" {
+		metadata["resourceVersion"] = version
+	}
+	return object{"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata}
+}
