@@ -416,7 +416,8 @@ KI_API KI_MUST_CHECK ki_status ki_informer_set_state_handler(ki_informer *inform
 KI_API bool ki_informer_has_synced(const ki_informer *informer);
 /* Returns the resource version at which the informer synced; "" before, for a list without one, and for NULL. A handler
  * that was added before the start has seen every change up to this version when its on_synced is called; every later
- * change has a newer version. The cache itself may be ahead by then. Ownership: borrowed from the informer. Threads: any. Blocks: no. */
+ * change has a newer version. The cache itself may be ahead by then. Ownership: borrowed from the informer. Threads:
+ * any. Blocks: no. */
 KI_API const char *ki_informer_synced_version(const ki_informer *informer);
 
 /* Waits until ki_informer_has_synced, for at most `timeout_ms` (< 0: no limit).
