@@ -360,6 +360,8 @@ void ki_reflector_stream_deadline(ki_reflector *reflector) {
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, KI_ERR_TIMEOUT, "the streaming list is incomplete after %d s; a plain list follows",
                  (int)((now - reflector->watch.opened_at) / KI_SECONDS(1)));
+    ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_INFO, "reflector", "%s: %s", reflector->options.name,
+                 ki_error_message(&err));
     ki_reflector_list_instead(reflector, &err, KI_REFLECT_LIST);
 }
 
