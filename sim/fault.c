@@ -42,6 +42,8 @@ static const struct {
     [SIM_NO_DESCRIPTORS] = { "no-descriptors", "25" },
     [SIM_FEW_STREAMS] = { "few-streams", "25" },
     [SIM_CLOCK_JUMPS] = { "clock-jumps", "28" },
+    [SIM_REAPPEARS] = { "reappears", "15" },
+    [SIM_STREAM_CLOSES] = { "stream-closes", "27" },
 };
 
 const char *sim_fault_name(sim_fault_kind kind) {

@@ -46,6 +46,9 @@ typedef enum sim_fault_kind {
     SIM_NO_DESCRIPTORS,
     SIM_FEW_STREAMS, /* each connection takes one request */
     SIM_CLOCK_JUMPS, /* of the wall clock */
+    /* of aggregated API servers and of servers that are shut down; drawn apart from the others (plan.c) */
+    SIM_REAPPEARS,     /* an object leaves a watch and comes back, both with its own old version */
+    SIM_STREAM_CLOSES, /* a streaming list is closed within its initial events */
     SIM_FAULT_KINDS
 } sim_fault_kind;
 

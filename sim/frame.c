@@ -12,16 +12,14 @@ static bool starts_with(const char *frame, size_t size, const char *text) {
     return size > strlen(text) && memcmp(frame, text, strlen(text)) == 0;
 }
 
-/* Returns true if the event is not older than the version that the watch started from. A deletion always counts: some
- * servers send it with the version of the object's last state. */
-static bool is_current(const sim_exchange *exchange, const char *frame, size_t size) {
+/* Returns the version of an event's object; UINT64_MAX: it has none. */
+static uint64_t version_of(const char *frame, size_t size) {
     static const char field[] = "\"resourceVersion\":\"";
     const char *at = memmem(frame, size, field, sizeof field - 1);
-    return !at || starts_with(frame, size, "{\"type\":\"DELETED\"") ||
-           strtoull(at + sizeof field - 1, NULL, 10) >= exchange->revision;
+    return at ? strtoull(at + sizeof field - 1, NULL, 10) : UINT64_MAX;
 }
 
-/* The client has read a complete event. */
+/* The client has read a complete bookmark, or event that is surely no repeated one: witness.c knows of the others. */
 static void note_arrival(sim_exchange *exchange) {
     if (exchange->informer < exchange->world->client.informer_count)
         exchange->event_at = exchange->reading_at;
@@ -37,21 +35,22 @@ static void on_frame(sim_exchange *exchange, const char *frame, size_t size) {
     if (!arrivals->is_past_initial) {
         arrivals->is_past_initial = is_bookmark && contains(frame, size, "k8s.io/initial-events-end");
         if (arrivals->is_past_initial) {
-            sim_requester_note_event(exchange);
+            sim_requester_note_event(exchange, true);
             note_arrival(exchange);
         }
         return;
     }
     arrivals->events++;
+    uint64_t version = version_of(frame, size);
     bool is_unreadable = !is_bookmark && (!contains(frame, size, "\"n\":\"") || contains(frame, size, "\"data\":,,") ||
                                           size > SIM_OBJECT_LIMIT);
     if (is_unreadable)
         arrivals->has_unreadable = exchange->requester->has_unreadable = true;
-    else if (is_current(exchange, frame, size))
-        sim_requester_note_event(exchange);
+    else if (version >= exchange->revision)
+        sim_requester_note_event(exchange, is_bookmark || version > exchange->revision);
     if (!arrivals->has_unreadable)
         exchange->requester->has_unreadable = false;
-    if (!is_unreadable)
+    if (is_bookmark && !is_unreadable)
         note_arrival(exchange);
 }
 

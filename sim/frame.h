@@ -10,7 +10,7 @@
 typedef struct sim_exchange sim_exchange;
 
 /* What has arrived of one response. An event is current if it is not older than the version that the watch started
- * from. */
+ * from. An older one may be dropped. */
 typedef struct sim_arrivals {
     size_t frame_begin;          /* where the incomplete frame begins in the exchange's `out` */
     uint64_t events;             /* events and bookmarks after the initial events */

@@ -134,7 +134,7 @@ static void check_state(sim_handler *handler, uint32_t key, uint64_t n, bool may
         FAIL(handler, "%u: notified of %s at write %llu, which is not selected", handler->number, sim_key_text(key),
              (unsigned long long)n);
     bool is_listed_anew = sim_namespaces_lost_since(informer_of(handler), key, handler->notified_at[key]);
-    if (!truth->keys[key].is_poisoned && !is_listed_anew && !sim_truth_may_follow(truth, newest, n) &&
+    if (!sim_truth_is_unordered(truth, key) && !is_listed_anew && !sim_truth_may_follow(truth, newest, n) &&
         !(may_be_same && n == newest))
         FAIL(handler, "%u: notified of %s at write %llu after write %llu", handler->number, sim_key_text(key),
              (unsigned long long)n, (unsigned long long)newest);
@@ -270,11 +270,11 @@ static void on_delete(const ki_event *event, void *user) {
     if (!known)
         FAIL(handler, "%u: delete of %s, which was not added", handler->number, sim_key_text(key));
     bool is_listed_anew = sim_namespaces_lost_since(informer_of(handler), key, handler->notified_at[key]);
-    if (!truth->keys[key].is_poisoned && !is_listed_anew && known && n != known &&
+    if (!sim_truth_is_unordered(truth, key) && !is_listed_anew && known && n != known &&
         !sim_truth_may_follow(truth, known, n))
         FAIL(handler, "%u: delete of %s at write %llu after a notification of the newer write %llu", handler->number,
              sim_key_text(key), (unsigned long long)n, (unsigned long long)known);
-    if (!truth->keys[key].is_poisoned && truth->keys[key].n == known && known && is_selected(handler, known) &&
+    if (!sim_truth_is_unordered(truth, key) && truth->keys[key].n == known && known && is_selected(handler, known) &&
         !is_listed_anew && !sim_truth_may_follow(truth, known, known)) /* a lost write can have deleted it */
         FAIL(handler, "%u: delete of %s, which exists unchanged", handler->number, sim_key_text(key));
     if (event->final_state_unknown && known && is_deletion_wrong(handler, key, known))

@@ -65,6 +65,10 @@ static void inject_exchange_fault(sim_world *world, const sim_fault *fault) {
     case SIM_HUGE_EVENT:
         exchange->enlarge_next = true;
         break;
+    case SIM_REAPPEARS:
+        if (exchange->arrivals.is_past_initial && exchange->status == 200 && !exchange->is_ended)
+            sim_tamper_reappear(exchange, detail >> 8);
+        break;
     default:
         break;
     }
@@ -209,9 +213,13 @@ static void inject_client_fault(sim_world *world, const sim_fault *fault) {
 
 void sim_inject(sim_world *world, const sim_fault *fault) {
     SIM_TRACE(world, "fault: %s", sim_fault_name(fault->kind));
-    if (fault->kind <= SIM_HUGE_EVENT)
+    if (fault->kind <= SIM_HUGE_EVENT || fault->kind == SIM_REAPPEARS) {
         inject_exchange_fault(world, fault);
-    else if (fault->kind <= SIM_BAD_ITEM) {
+    } else if (fault->kind == SIM_STREAM_CLOSES) {
+        sim_network_add_fault(world, fault->kind, fault->detail, 1 + (unsigned)(fault->detail >> 40) % 4,
+                              world->now + 180 * SIM_SECOND);
+        inject_exchange_fault(world, &(sim_fault){ SIM_EXPIRED_EVENT, fault->at, fault->detail }); /* a list follows */
+    } else if (fault->kind <= SIM_BAD_ITEM) {
         unsigned count_max = fault->kind == SIM_CLOSE_AT_ONCE ? 200 : fault->kind == SIM_REFUSE ? 12 : 4;
         sim_network_add_fault(world, fault->kind, fault->detail, 1 + (unsigned)(fault->detail >> 40) % count_max,
                               world->now + 180 * SIM_SECOND);

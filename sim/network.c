@@ -410,6 +410,24 @@ static void wake_exchange(void *user) {
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
+char *sim_exchange_object(sim_exchange *exchange, uint32_t key) {
+    sim_world *world = exchange->world;
+    char target[96];
+    snprintf(target, sizeof target, "/api/v1/namespaces/ns%u/configmaps/cm-%u", sim_key_ns(key),
+             (unsigned)(key % SIM_NAME_MAX));
+    const kt_request request = { .method = "GET", .target = target, .accept = "application/json" };
+    kt_response response = { 0 };
+    char *text = NULL;
+    if (kt_rest_handle(world->servers[exchange->server].cluster, &request, sim_server_now_ms(world), &response))
+        return NULL;
+    if (response.status == 200 && response.body.size) {
+        text = sim_strdup(response.body.data);
+        text[strcspn(text, "\n")] = '\0';
+    }
+    kt_response_free(&response);
+    return text;
+}
+
 /* Lets the server respond. */
 static void serve(sim_exchange *exchange) {
     sim_world *world = exchange->world;

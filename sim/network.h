@@ -156,6 +156,7 @@ typedef struct sim_exchange {
     bool in_initial_events;                    /* their end is not in `out` yet */
     bool bookmark_before_next;                 /* the next event comes after its bookmark */
     bool lose_next, damage_next, enlarge_next; /* what happens to the next event */
+    bool has_older_events;                     /* the server sends events below the version of the watch */
     uint32_t overtaken_key; /* 1 + the key of an event in `out` that comes after its bookmark; 0: none */
     bool has_sent_error;    /* an ERROR event was delivered */
     ki_buffer held_events;  /* initial events that are not shuffled yet */
@@ -194,8 +195,8 @@ void sim_exchange_wake(sim_exchange *exchange);
 
 /* requester.c: fails the run if the client may not send this request now. */
 void sim_requester_check(sim_exchange *exchange);
-/* Records that a current event (frame.h) was delivered. */
-void sim_requester_note_event(sim_exchange *exchange);
+/* Records that a current event (frame.h) was delivered. `is_new`: of a later version than the watch started from. */
+void sim_requester_note_event(sim_exchange *exchange, bool is_new);
 /* Checks and records the end of an exchange: the client cancelled it, or received the end of the response. */
 void sim_requester_note_end(sim_exchange *exchange, bool is_cancelled);
 /* Resets all requesters: a new client starts. */
@@ -204,6 +205,10 @@ void sim_requesters_reset(sim_world *world);
 /* response.c: responds in place of the server if a fault is pending for the request. Returns false if the server must
  * respond. */
 bool sim_respond(sim_exchange *exchange);
+/* network.c: returns the text of the object of a key, as the exchange's server has it; NULL: none. Owned by the caller. */
+char *sim_exchange_object(sim_exchange *exchange, uint32_t key);
+/* tamper.c: an object that the watch selects leaves it and comes back at once, with its present state. */
+void sim_tamper_reappear(sim_exchange *exchange, uint64_t detail);
 /* tamper.c: appends the frames of a server's watch to `out`, changed as the faults require. */
 void sim_tamper_frames(sim_exchange *exchange, ki_buffer *frames);
 /* Changes the list in `out`. */

@@ -125,7 +125,7 @@ static void check_store(sim_world *world, sim_informer *informer) {
                      (unsigned long long)n);
         if (!sim_namespaces_may_have(world, informer, key))
             sim_fail(world, "the store has %s, whose namespace is not in the set", sim_key_text(key));
-        if (!truth->keys[key].is_poisoned && n != informer->newest_shown[key] &&
+        if (!sim_truth_is_unordered(truth, key) && n != informer->newest_shown[key] &&
             !sim_namespaces_have_lost(informer, key) && !sim_truth_may_follow(truth, informer->newest_shown[key], n))
             sim_fail(world, "the store has %s at write %llu after write %llu", sim_key_text(key), (unsigned long long)n,
                      (unsigned long long)informer->newest_shown[key]);

@@ -24,7 +24,8 @@ enum {
     STREAM_NAMESPACES,
     STREAM_PACK,
     STREAM_LATE_VIEWS,
-    STREAM_FETCH_LIMITS
+    STREAM_FETCH_LIMITS,
+    STREAM_AGGREGATED
 };
 
 static const char *const selector_texts[SIM_SELECTORS] = { NULL, "app=a", "app in (a,b)", "app!=c" };
@@ -77,7 +78,7 @@ static void make_faults(sim_plan *plan, sim_random *random) {
         else
             at += sim_between(random, 0, 5 * SIM_SECOND);
         plan->faults[i] =
-            (sim_fault){ (sim_fault_kind)sim_below(random, SIM_FAULT_KINDS), at, sim_random_next(random) };
+            (sim_fault){ (sim_fault_kind)sim_below(random, SIM_REAPPEARS), at, sim_random_next(random) };
     }
     /* In some seeds a fault comes just before the end: no later fault or restart hides its effect. */
     if (sim_chance(random, 40)) {
@@ -86,6 +87,23 @@ static void make_faults(sim_plan *plan, sim_random *random) {
         if (sim_chance(random, 50))
             last->kind = SIM_NO_MEMORY;
     }
+    qsort(plan->faults, plan->fault_count, sizeof plan->faults[0], compare_times);
+}
+
+/* Makes one cluster in five that of an aggregated API server, whose lists have no versions: a watch begins with what there
+ * is, and only a consistency check or a list finds a deletion before it. Not with a restore, which only versions show.
+ * Adds faults of such servers. */
+static void make_aggregated(sim_plan *plan, sim_random *random) {
+    bool has_faults = sim_chance(random, 40);
+    plan->no_list_versions = sim_chance(random, 20) && !sim_plan_has(plan, SIM_RESTORE);
+    if (plan->no_list_versions) {
+        plan->no_streaming_list = true;
+        plan->consistency_check_ms = sim_between(random, 10000, 30000);
+    }
+    for (int64_t left = sim_between(random, 1, 4); has_faults && left > 0; left--)
+        plan->faults[plan->fault_count++] =
+            (sim_fault){ sim_chance(random, 50) ? SIM_REAPPEARS : SIM_STREAM_CLOSES,
+                         sim_between(random, 0, plan->duration), sim_random_next(random) };
     qsort(plan->faults, plan->fault_count, sizeof plan->faults[0], compare_times);
 }
 
@@ -149,6 +167,8 @@ void sim_plan_make(sim_plan *plan, uint64_t seed) {
     plan->burst_percent = (unsigned)sim_between(&random, 0, 5);
     random = sim_random_from(seed, STREAM_FAULTS);
     make_faults(plan, &random);
+    random = sim_random_from(seed, STREAM_AGGREGATED);
+    make_aggregated(plan, &random);
     random = sim_random_from(seed, STREAM_TRANSFORMS);
     for (unsigned i = 0; i < plan->informer_count; i++)
         plan->informers[i].has_transform = sim_chance(&random, 20);
@@ -215,8 +235,9 @@ void sim_plan_print(const sim_plan *plan) {
     printf("; first revision %" PRIu64 ", history %zu%s, %u names, steps of %d\n", plan->first_revision,
            plan->compact_after, plan->no_streaming_list ? ", no streaming lists" : "", plan->name_count,
            plan->max_work);
-    printf("  a watch from the future %s%s\n", futures[plan->future_watch],
-           plan->bookmark_every_ms == NO_BOOKMARKS_MS ? "; no bookmarks" : "");
+    printf("  a watch from the future %s%s%s\n", futures[plan->future_watch],
+           plan->bookmark_every_ms == NO_BOOKMARKS_MS ? "; no bookmarks" : "",
+           plan->no_list_versions ? "; lists have no versions" : "");
     for (unsigned i = 0; i < plan->informer_count; i++) {
         const sim_informer_plan *informer = &plan->informers[i];
         const char *selector = sim_selector_text(informer->selection.selector);

@@ -72,6 +72,7 @@ typedef struct sim_plan {
     size_t compact_after; /* events in the history; 0: no limit */
     int64_t bookmark_every_ms;
     bool no_streaming_list;
+    bool no_list_versions; /* as of an aggregated API server */
     sim_future_watch future_watch;
     unsigned name_count; /* objects in a namespace at most */
     /* the client */

@@ -114,12 +114,12 @@ void sim_requester_check(sim_exchange *exchange) {
 
 /* --- responses ---------------------------------------------------------------------------------------------------- */
 
-void sim_requester_note_event(sim_exchange *exchange) {
+void sim_requester_note_event(sim_exchange *exchange, bool is_new) {
     exchange->arrivals.current_events++;
     exchange->requester->must_check = false; /* the client may have cancelled the watch while it read this event */
     exchange->requester->eventless_watches = 0;
     exchange->requester->version_known_at = exchange->world->now;
-    if (!exchange->arrivals.has_unreadable) {
+    if (is_new && !exchange->arrivals.has_unreadable) {
         exchange->arrivals.current_events_min++;
         exchange->requester->eventless_watches_max = 0;
         exchange->requester->version_known_at_min = exchange->world->now;
@@ -184,7 +184,7 @@ static void check_silence(const sim_exchange *exchange) {
         sim_fail(world, "the client cancelled a request after %lld s of silence",
                  (long long)((world->now - exchange->silent_since) / SIM_SECOND));
     if (is_plain_watch(exchange) && exchange->has_head)
-        exchange->requester->must_resume = exchange->status == 200 && !may_list(world);
+        exchange->requester->must_resume = exchange->status == 200 && !may_list(world) && !exchange->has_older_events;
 }
 
 void sim_requester_note_end(sim_exchange *exchange, bool is_cancelled) {

@@ -78,6 +78,7 @@ static void repeat_events(sim_exchange *exchange, uint64_t detail) {
             version + strspn(version, "0123456789"));
     free(exchange->target);
     exchange->target = target;
+    exchange->has_older_events = true;
     SIM_TRACE(exchange->world, "request %llu: repeats events from version %" PRIu64,
               (unsigned long long)exchange->number, revision);
 }
@@ -134,6 +135,18 @@ static bool respond_to_future_watch(sim_exchange *exchange) {
     return true;
 }
 
+/* Closes a streaming list after one of its initial events, or before the first. */
+static void close_stream(sim_exchange *exchange, uint64_t detail) {
+    char *object = sim_exchange_object(exchange, (uint32_t)(detail % SIM_KEYS));
+    ki_buffer text;
+    ki_buffer_init(&text, &ki_allocator_default, 0);
+    if (object)
+        ki_buffer_printf(&text, "{\"type\":\"ADDED\",\"object\":%s}\n", object);
+    respond(exchange, 200, -1, object ? text.data : "");
+    ki_buffer_free(&text);
+    free(object);
+}
+
 /* Responds to a watch or streaming list. Returns false if the server must respond, perhaps with changes by tamper.c. */
 static bool respond_to_watch(sim_exchange *exchange) {
     uint64_t detail;
@@ -145,6 +158,11 @@ static bool respond_to_watch(sim_exchange *exchange) {
     /* The cluster was restored to an older version. */
     if (exchange->revision > kt_cluster_revision(world->servers[0].cluster) && respond_to_future_watch(exchange))
         return true;
+    if (exchange->is_streaming_list && !world->plan.no_streaming_list &&
+        sim_network_take_fault(world, SIM_STREAM_CLOSES, &detail)) {
+        close_stream(exchange, detail);
+        return true;
+    }
     if (exchange->is_streaming_list) {
         exchange->shuffles_initial = sim_network_take_fault(world, SIM_UNORDERED, &detail);
         exchange->omits_end = sim_network_take_fault(world, SIM_NO_END, &detail);

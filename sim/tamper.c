@@ -174,6 +174,30 @@ static bool is_selected(const sim_exchange *exchange, const sim_write *write) {
     return write->label == 0 && (!strstr(exchange->target, "/namespaces/") || strstr(exchange->target, path));
 }
 
+void sim_tamper_reappear(sim_exchange *exchange, uint64_t detail) {
+    sim_truth *truth = &exchange->world->truth;
+    for (uint32_t i = 0; i < SIM_KEYS; i++) {
+        uint32_t key = (uint32_t)((detail + i) % SIM_KEYS);
+        uint64_t n = truth->keys[key].n;
+        char *object = n && is_selected(exchange, &truth->writes[n]) ? sim_exchange_object(exchange, key) : NULL;
+        uint32_t read;
+        if (object && !truth->keys[key].is_poisoned && read_key(exchange->world, ki_str_of(object), &read)) {
+            SIM_TRACE(exchange->world, "request %llu: %s leaves and comes back", (unsigned long long)exchange->number,
+                      sim_key_text(key));
+            truth->keys[key].may_reappear = exchange->has_older_events = true;
+            ki_buffer text;
+            ki_buffer_init(&text, &ki_allocator_default, 0);
+            ki_buffer_printf(&text, "{\"type\":\"DELETED\",\"object\":%s}\n{\"type\":\"ADDED\",\"object\":%s}\n",
+                             object, object);
+            sim_exchange_append(exchange, text.data);
+            ki_buffer_free(&text);
+            free(object);
+            return;
+        }
+        free(object);
+    }
+}
+
 /* Adds changes to the initial events: old states of objects, and adds and deletes of deleted objects. */
 static void append_old_states(sim_exchange *exchange) {
     const sim_truth *truth = &exchange->world->truth;
@@ -269,11 +293,22 @@ static void send_empty_page(sim_exchange *exchange) {
                      revision);
 }
 
+/* Takes the version of a list away. */
+static void remove_version(const sim_exchange *exchange) {
+    static const char field[] = "\"resourceVersion\":\"";
+    const ki_buffer *out = &exchange->out;
+    char *at = out->size ? memmem(out->data, out->size, field, sizeof field - 1) : NULL;
+    if (at && memmem(out->data, (size_t)(at - out->data), "\"items\":", 8) == NULL)
+        memcpy(at, "\"resourceversion", sizeof field - 4);
+}
+
 void sim_tamper_list(sim_exchange *exchange) {
     uint64_t detail;
     sim_world *world = exchange->world;
     if (exchange->status != 200)
         return;
+    if (world->plan.no_list_versions)
+        remove_version(exchange);
     if (!exchange->is_version_check && sim_network_take_fault(world, SIM_BAD_ITEM, &detail))
         damage_item(exchange, detail);
     if (exchange->is_paged && sim_network_take_fault(world, SIM_EMPTY_PAGE, &detail))

@@ -36,6 +36,7 @@ typedef struct sim_key {
     uint64_t n;       /* the write of the present state; 0: no object */
     bool is_poisoned; /* a fault made a state of the object unusable: the order of its states is not checked any more */
     bool has_undetectable_loss; /* a change was lost, and no client can detect the loss */
+    bool may_reappear;          /* a server sent the object's state once more after a deletion */
     uint64_t last_write;        /* the number of the last write of the key, deletes too */
 } sim_key;
 
@@ -50,6 +51,11 @@ typedef struct sim_truth {
 
 static inline unsigned sim_key_ns(uint32_t key) {
     return key / SIM_NAME_MAX;
+}
+
+/* Returns true if the order of the key's states cannot be checked. */
+static inline bool sim_truth_is_unordered(const sim_truth *truth, uint32_t key) {
+    return truth->keys[key].is_poisoned || truth->keys[key].may_reappear;
 }
 
 void sim_truth_free(sim_truth *truth);

@@ -78,6 +78,14 @@ int64_t sim_witness_fresh_at(sim_witness *witness, const uint64_t present[SIM_KE
     return fresh;
 }
 
+/* The client has read a change that it queues: no later than this time the server had made it. */
+static void note_change(sim_witness *witness) {
+    for (const sim_exchange *at = witness->world->network.first; at; at = at->next)
+        if (at->call && at->is_watch && !at->is_beside && at->informer == witness->informer &&
+            at->reading_at > witness->fresh_at)
+            witness->fresh_at = at->reading_at;
+}
+
 /* --- changes ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t version_of(const ki_object *obj) {
@@ -107,8 +115,11 @@ static void expect_state(sim_witness *witness, const ki_object *obj) {
     if (expected &&
         (version < witness->version[key] || (version == witness->version[key] && is_same_object(witness, expected, n))))
         return; /* a repeated event */
+    if (!expected && version <= witness->version[key])
+        witness->world->truth.keys[key].may_reappear = true; /* an ADDED of an unknown key is what it says */
     mark_pending(witness, key, n);
     set_expected(witness, key, n, version);
+    note_change(witness);
 }
 
 static void expect_deletion(sim_witness *witness, const ki_object *obj) {
@@ -125,6 +136,7 @@ static void expect_deletion(sim_witness *witness, const ki_object *obj) {
     if (!is_same_object(witness, witness->expected[key], n))
         infer_deletion(witness, key);
     witness->expected[key] = 0;
+    note_change(witness);
 }
 
 /* Returns true if the list is of the key's namespace. */

@@ -193,14 +193,15 @@ WORLD_TEST(a_first_response_that_is_an_error_is_no_end) {
 WORLD_TEST(a_blocking_failure_is_reported_and_its_fix_is_noticed) {
     static const struct {
         const char *text, *list_words, *watch_words;
+        int times; /* of a watch, a streaming list and a list: one of them blocks */
     } rows[] = {
         { WORLD_RESPONSE("401 Unauthorized", WORLD_STATUS("401", "Unauthorized")),
           "unauthorized: the server does not accept the credentials",
-          "unauthorized: the server does not accept the credentials" },
+          "unauthorized: the server does not accept the credentials", 1 },
         { WORLD_RESPONSE("403 Forbidden", WORLD_STATUS("403", "Forbidden")),
-          "forbidden: list configmaps in all namespaces", "forbidden: watch configmaps in all namespaces" },
+          "forbidden: list configmaps in all namespaces", "forbidden: watch configmaps in all namespaces", 1 },
         { "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n404 page not found\n",
-          "the server has no configmaps in version v1", "the server has no configmaps in version v1" },
+          "the server has no configmaps in version v1", "the server has no configmaps in version v1", 3 },
     };
     const size_t count = sizeof rows / sizeof rows[0];
     worlds_open(count, NULL);
@@ -214,7 +215,7 @@ WORLD_TEST(a_blocking_failure_is_reported_and_its_fix_is_noticed) {
         pthread_mutex_lock(&worlds[i].lock);
         worlds[i].words[0] = '\0';
         pthread_mutex_unlock(&worlds[i].lock);
-        proxy_response(worlds[i].proxy, rows[i].text, 1);
+        proxy_response(worlds[i].proxy, rows[i].text, rows[i].times);
         proxy_cut_all(worlds[i].proxy, PROXY_CLOSE);
     }
     world_churn();

@@ -44,11 +44,11 @@ var scenarios = []scenario{
 		respond: withoutStreams(func(x *exchange) {
 			switch {
 			case x.kind == "list":
-				x.list("", configMap("a", "4000"), configMap("b", "4001"))
+				x.list("", versioned("a", "4000"), versioned("b", "4001"))
 			case x.number == 1:
-				x.events(event("ADDED", configMap("a", "4000")), event("ADDED", configMap("b", "4001")), event("MODIFIED", configMap("a", "5000")))
+				x.events(event("ADDED", versioned("a", "4000")), event("ADDED", versioned("b", "4001")), event("MODIFIED", versioned("a", "5000")))
 			default:
-				x.events(event("ADDED", configMap("q", "300")))
+				x.events(event("ADDED", versioned("q", "300")))
 				x.hold()
 			}
 		}),
@@ -56,19 +56,19 @@ var scenarios = []scenario{
 		requests: []string{"stream", "list at 0", "watch", "watch at 5000"},
 	},
 	{
-		// metrics-server and componentstatuses: no versions, and no watch.
+		// metrics-server and componentstatuses: a list without a version, and no watch.
 		name: "list-only",
 		respond: withoutStreams(func(x *exchange) {
 			switch {
 			case x.kind == "watch":
 				x.fail(http.StatusMethodNotAllowed, "MethodNotAllowed")
 			case x.number == 1:
-				x.list("", configMap("a", ""), configMap("b", ""))
+				x.list("", versioned("a", "1"), versioned("b", "2"))
 			default:
-				x.list("", configMap("b", ""), configMap("c", ""))
+				x.list("", versioned("b", "2"), versioned("c", "3"))
 			}
 		}),
-		objects:  map[string]string{"b": "", "c": ""},
+		objects:  map[string]string{"b": "2", "c": "3"},
 		requests: []string{"stream", "list at 0", "watch", "stream", "list at 0", "watch"},
 	},
 	{
@@ -76,10 +76,10 @@ var scenarios = []scenario{
 		name: "old-versions",
 		respond: withoutStreams(func(x *exchange) {
 			if x.kind == "list" {
-				x.list("1000", configMap("a", "5"), configMap("b", "7"))
+				x.list("1000", versioned("a", "5"), versioned("b", "7"))
 				return
 			}
-			x.events(event("MODIFIED", configMap("a", "6")), event("ADDED", configMap("c", "1")), event("DELETED", configMap("b", "8")))
+			x.events(event("MODIFIED", versioned("a", "6")), event("ADDED", versioned("c", "1")), event("DELETED", versioned("b", "8")))
 			x.hold()
 		}),
 		objects:  map[string]string{"a": "6", "c": "1"},
@@ -90,10 +90,10 @@ var scenarios = []scenario{
 		name: "access-lost-and-regained",
 		respond: withoutStreams(func(x *exchange) {
 			if x.kind == "list" {
-				x.list("1000", configMap("a", "5"))
+				x.list("1000", versioned("a", "5"))
 				return
 			}
-			x.events(event("DELETED", configMap("a", "5")), event("ADDED", configMap("a", "5")), event("ADDED", configMap("b", "1001")))
+			x.events(event("DELETED", versioned("a", "5")), event("ADDED", versioned("a", "5")), event("ADDED", versioned("b", "1001")))
 			x.hold()
 		}),
 		objects:  map[string]string{"a": "5", "b": "1001"},
@@ -105,13 +105,13 @@ var scenarios = []scenario{
 		respond: withoutStreams(func(x *exchange) {
 			switch {
 			case x.kind == "list" && x.number == 1:
-				x.list("1000", configMap("a", "5"))
+				x.list("1000", versioned("a", "5"))
 			case x.kind == "list":
-				x.list("", configMap("a", "5"), configMap("b", "6"))
+				x.list("", versioned("a", "5"), versioned("b", "6"))
 			case x.version != "":
 				x.events(event("ERROR", failure(http.StatusGone, "Expired")))
 			default:
-				x.events(event("ADDED", configMap("a", "5")), event("ADDED", configMap("b", "6")), event("ADDED", configMap("c", "7")))
+				x.events(event("ADDED", versioned("a", "5")), event("ADDED", versioned("b", "6")), event("ADDED", versioned("c", "7")))
 				x.hold()
 			}
 		}),
@@ -122,9 +122,9 @@ var scenarios = []scenario{
 		// Two streams that the server ends in the middle, as when it is shut down.
 		name: "stream-closed",
 		respond: func(x *exchange) {
-			x.events(event("ADDED", configMap("a", "5")))
+			x.events(event("ADDED", versioned("a", "5")))
 			if x.number > 2 {
-				x.events(event("ADDED", configMap("b", "6")), bookmark("100", true))
+				x.events(event("ADDED", versioned("b", "6")), bookmark("100", true))
 				x.hold()
 			}
 		},
@@ -137,7 +137,7 @@ var scenarios = []scenario{
 		respond: func(x *exchange) {
 			switch {
 			case x.kind == "list":
-				x.list("100", configMap("a", "5"))
+				x.list("100", versioned("a", "5"))
 			case x.kind == "stream" && x.number == 1:
 				x.events()
 				select {
@@ -145,9 +145,9 @@ var scenarios = []scenario{
 					return
 				case <-time.After(40 * time.Second):
 				}
-				x.events(event("ADDED", configMap("a", "5")), bookmark("100", true), event("ERROR", failure(http.StatusGone, "Expired")))
+				x.events(event("ADDED", versioned("a", "5")), bookmark("100", true), event("ERROR", failure(http.StatusGone, "Expired")))
 			case x.kind == "stream":
-				x.events(event("ADDED", configMap("a", "5")), event("ADDED", configMap("b", "6")), bookmark("100", true))
+				x.events(event("ADDED", versioned("a", "5")), event("ADDED", versioned("b", "6")), bookmark("100", true))
 				x.hold()
 			default:
 				x.events(event("ERROR", failure(http.StatusGone, "Expired")))

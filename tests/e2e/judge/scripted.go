@@ -29,6 +29,7 @@ type exchange struct {
 	version string // the resource version that is asked for
 	writer  http.ResponseWriter
 	request *http.Request
+	begun   bool // the response has its head
 }
 
 func startScripted(respond func(x *exchange)) *scripted {
@@ -101,8 +102,11 @@ func failure(code int, reason string) object {
 
 // events sends events of a watch. The watch stays open until the scenario returns.
 func (x *exchange) events(events ...object) {
-	x.writer.WriteHeader(http.StatusOK)
-	x.writer.(http.Flusher).Flush()
+	if !x.begun {
+		x.begun = true
+		x.writer.WriteHeader(http.StatusOK)
+		x.writer.(http.Flusher).Flush()
+	}
 	for _, event := range events {
 		x.send(event)
 	}
@@ -121,11 +125,8 @@ func bookmark(version string, isEnd bool) object {
 	return event("BOOKMARK", object{"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata})
 }
 
-// configMap returns an object. version "": it has none.
-func configMap(name, version string) object {
-	metadata := object{"name": name, "namespace": "default", "uid": "uid-" + name}
-	if version != "" {
-		metadata["resourceVersion"] = version
-	}
+// versioned returns an object with this version.
+func versioned(name, version string) object {
+	metadata := object{"name": name, "namespace": "default", "uid": "uid-" + name, "resourceVersion": version}
 	return object{"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata}
 }
