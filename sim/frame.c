@@ -19,10 +19,14 @@ static uint64_t version_of(const char *frame, size_t size) {
     return at ? strtoull(at + sizeof field - 1, NULL, 10) : UINT64_MAX;
 }
 
-/* The client has read a complete bookmark, or event that is surely no repeated one: witness.c knows of the others. */
-static void note_arrival(sim_exchange *exchange) {
-    if (exchange->informer < exchange->world->client.informer_count)
-        exchange->event_at = exchange->reading_at;
+/* The client has read a complete event. One that it drops, because it repeats a known state, shows nothing of the
+ * server: witness.c knows which. */
+static void note_arrival(sim_exchange *exchange, bool is_bookmark) {
+    if (exchange->informer >= exchange->world->client.informer_count)
+        return;
+    exchange->event_at = exchange->reading_at;
+    if (is_bookmark)
+        sim_witness_note_current(&exchange->world->client.informers[exchange->informer].witness, exchange->reading_at);
 }
 
 static void on_frame(sim_exchange *exchange, const char *frame, size_t size) {
@@ -36,7 +40,7 @@ static void on_frame(sim_exchange *exchange, const char *frame, size_t size) {
         arrivals->is_past_initial = is_bookmark && contains(frame, size, "k8s.io/initial-events-end");
         if (arrivals->is_past_initial) {
             sim_requester_note_event(exchange, true);
-            note_arrival(exchange);
+            note_arrival(exchange, true);
         }
         return;
     }
@@ -50,8 +54,8 @@ static void on_frame(sim_exchange *exchange, const char *frame, size_t size) {
         sim_requester_note_event(exchange, is_bookmark || version > exchange->revision);
     if (!arrivals->has_unreadable)
         exchange->requester->has_unreadable = false;
-    if (is_bookmark && !is_unreadable)
-        note_arrival(exchange);
+    if (!is_unreadable)
+        note_arrival(exchange, is_bookmark);
 }
 
 /* Returns true at the last brace of a frame. The line break after it may be missing if the response ends there. */

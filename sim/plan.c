@@ -77,8 +77,7 @@ static void make_faults(sim_plan *plan, sim_random *random) {
                                         : sim_between(random, 0, plan->duration);
         else
             at += sim_between(random, 0, 5 * SIM_SECOND);
-        plan->faults[i] =
-            (sim_fault){ (sim_fault_kind)sim_below(random, SIM_REAPPEARS), at, sim_random_next(random) };
+        plan->faults[i] = (sim_fault){ (sim_fault_kind)sim_below(random, SIM_REAPPEARS), at, sim_random_next(random) };
     }
     /* In some seeds a fault comes just before the end: no later fault or restart hides its effect. */
     if (sim_chance(random, 40)) {

@@ -3,6 +3,7 @@
 #include "sim/workload.h"
 #include "sim/world.h"
 
+#include "src/base/memory.h"
 #include "testing/faults/texts.h"
 
 #include <inttypes.h>

@@ -3,6 +3,7 @@
 #include "sim/world.h"
 
 #include "src/base/error.h"
+#include "src/base/memory.h"
 #include "testing/faults/texts.h"
 
 #include <stdio.h>

@@ -78,12 +78,16 @@ int64_t sim_witness_fresh_at(sim_witness *witness, const uint64_t present[SIM_KE
     return fresh;
 }
 
-/* The client has read a change that it queues: no later than this time the server had made it. */
+void sim_witness_note_current(sim_witness *witness, int64_t arrived_at) {
+    if (arrived_at > witness->current_at)
+        witness->current_at = arrived_at;
+}
+
+/* The client has read a change. */
 static void note_change(sim_witness *witness) {
     for (const sim_exchange *at = witness->world->network.first; at; at = at->next)
-        if (at->call && at->is_watch && !at->is_beside && at->informer == witness->informer &&
-            at->reading_at > witness->fresh_at)
-            witness->fresh_at = at->reading_at;
+        if (at->call && at->is_watch && !at->is_beside && at->informer == witness->informer)
+            sim_witness_note_current(witness, at->reading_at);
 }
 
 /* --- changes ------------------------------------------------------------------------------------------------------ */
@@ -201,6 +205,7 @@ static void expect_list(sim_witness *witness, const ki_listing *list) {
     if (source->list_began_at > witness->fresh_at)
         witness->fresh_at =
             source->list_began_at; /* of a streaming list, up to the arrival of its last event (frame.c) */
+    sim_witness_note_current(witness, source->list_began_at);
     witness->is_uncertain = false;
 }
 
@@ -305,9 +310,12 @@ void sim_witness_init(sim_witness *witness, sim_world *world, unsigned informer,
         .listed_bytes = witness_listed_bytes,
         .free = witness_free,
     };
-    *witness = (sim_witness){
-        .queue = { .ops = &ops }, .inner = inner, .world = world, .informer = informer, .fresh_at = SIM_NEVER
-    };
+    *witness = (sim_witness){ .queue = { .ops = &ops },
+                              .inner = inner,
+                              .world = world,
+                              .informer = informer,
+                              .fresh_at = SIM_NEVER,
+                              .current_at = SIM_NEVER };
     inner->ready = on_ready;
     inner->ready_user = witness;
 }

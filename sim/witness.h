@@ -31,7 +31,8 @@ typedef struct sim_witness {
     uint64_t lists, items;         /* queued lists, and their objects */
     uint64_t streaming_lists;      /* those of `lists` that were streamed */
     /* the age of the cache */
-    int64_t fresh_at; /* ns: arrival of the last complete event, or the start of the last list; SIM_NEVER */
+    int64_t fresh_at;   /* ns: arrival of the last complete event, or the start of the last list; SIM_NEVER */
+    int64_t current_at; /* ns: the same without dropped events, which repeat known states; SIM_NEVER */
     sim_pending *pending[SIM_KEYS]; /* queued changes that the store may not have yet, the oldest first; owned */
     size_t pending_count[SIM_KEYS];
     bool is_uncertain; /* a change may not have been queued: the age is unknown until the next list */
@@ -42,6 +43,8 @@ void sim_witness_init(sim_witness *witness, sim_world *world, unsigned informer,
 /* Records that the client has read and decoded everything up to a complete event or bookmark that arrived at this
  * time. */
 void sim_witness_note_event(sim_witness *witness, int64_t arrived_at);
+/* Records that an event that shows the server's present state, or a list, arrived at this time. */
+void sim_witness_note_current(sim_witness *witness, int64_t arrived_at);
 /* Returns the latest time at which an informer with this store was current, in ns; SIM_NEVER if it has no list. */
 int64_t sim_witness_fresh_at(sim_witness *witness, const uint64_t present[SIM_KEYS]);
 

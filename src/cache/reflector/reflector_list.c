@@ -147,10 +147,11 @@ static void on_end(const ki_list_result *result, const ki_error *err, void *user
         on_page(reflector, result);
 }
 
+/* A list after one without a version is at the latest state: at "0" it could be older than the cache. */
 static const char *first_version(const ki_reflector *reflector) {
     if (reflector->is_unavailable)
         return "";
-    return reflector->resource_version[0] ? reflector->resource_version : "0";
+    return reflector->has_initial_version ? reflector->resource_version : "0";
 }
 
 /* Begins a list at `version`. `begun` has the flags of the request; its other members are zero. */

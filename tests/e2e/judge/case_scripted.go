@@ -68,8 +68,9 @@ var scenarios = []scenario{
 				x.list("", versioned("b", "2"), versioned("c", "3"))
 			}
 		}),
-		objects:  map[string]string{"b": "2", "c": "3"},
-		requests: []string{"stream", "list at 0", "watch", "stream", "list at 0", "watch"},
+		objects:   map[string]string{"b": "2", "c": "3"},
+		requests:  []string{"stream", "list at 0", "watch", "stream", "list"}, // at "0" a list could be older than the cache
+		reference: []string{"stream", "list at 0", "watch", "stream", "list at 0"},
 	},
 	{
 		// Versions of objects that are below the version of the list.

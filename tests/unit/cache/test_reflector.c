@@ -403,11 +403,12 @@ TEST(what_can_be_listed_and_not_watched_is_listed_again_and_again) {
     static const char *const causes[] = { "404", "405" };
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
         char script[NOTATION_TEXT];
-        snprintf(script, sizeof script,
-                 "? list rv=0 limit=500; {-: a=5}; ? {-: a=5}, watch; fail %s; state backing off; reports %s; ? -; "
-                 "quiet 799; wait 801; ? list rv=0 limit=500; {-:}; ? {-:}, watch; fail %s; state backing off; quiet "
-                 "1599; wait 1601; ? list rv=0 limit=500",
-                 causes[i], causes[i], causes[i]);
+        snprintf(
+            script, sizeof script,
+            "? list rv=0 limit=500; {-: a=5}; ? {-: a=5}, watch; fail %s; state backing off; reports %s; ? -; "
+            "quiet 799; wait 801; ? list limit=500; {-:}; ? {-:}, watch; fail %s; state backing off; quiet 1599; wait "
+            "1601; ? list limit=500",
+            causes[i], causes[i], causes[i]);
         play_reflector(script, by_pages);
     }
 }
