@@ -193,7 +193,7 @@ WORLD_TEST(a_first_response_that_is_an_error_is_no_end) {
 WORLD_TEST(a_blocking_failure_is_reported_and_its_fix_is_noticed) {
     static const struct {
         const char *text, *list_words, *watch_words;
-        int times; /* of a watch, a streaming list and a list: one of them blocks */
+        size_t times; /* of a watch, a streaming list and a list: one of them blocks */
     } rows[] = {
         { WORLD_RESPONSE("401 Unauthorized", WORLD_STATUS("401", "Unauthorized")),
           "unauthorized: the server does not accept the credentials",
