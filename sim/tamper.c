@@ -308,10 +308,10 @@ void sim_tamper_list(sim_exchange *exchange) {
     sim_world *world = exchange->world;
     if (exchange->status != 200)
         return;
-    if (world->plan.no_list_versions)
-        remove_version(exchange);
     if (!exchange->is_version_check && sim_network_take_fault(world, SIM_BAD_ITEM, &detail))
         damage_item(exchange, detail);
     if (exchange->is_paged && sim_network_take_fault(world, SIM_EMPTY_PAGE, &detail))
         send_empty_page(exchange);
+    if (world->plan.no_list_versions)
+        remove_version(exchange);
 }
