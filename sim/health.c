@@ -101,8 +101,8 @@ static void check_waiting(sim_world *world, unsigned informer, const ki_health *
                  ki_state_name(health->state), (long long)health->retry_in_ms);
 }
 
-/* Fails the run if the state is not "blocked" exactly after 401, 403 and 404, which no retry fixes. A list follows a watch
- * that is not found. */
+/* Fails the run if the state is not "blocked" exactly after 401, 403 and 404, which no retry fixes. A list follows a
+ * watch that is not found. */
 static void check_blocked(sim_world *world, unsigned informer, const ki_health *health) {
     int status = health->cause.http_status;
     bool is_watch = strncmp(health->message, "cannot be watched", strlen("cannot be watched")) == 0;

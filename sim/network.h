@@ -205,7 +205,8 @@ void sim_requesters_reset(sim_world *world);
 /* response.c: responds in place of the server if a fault is pending for the request. Returns false if the server must
  * respond. */
 bool sim_respond(sim_exchange *exchange);
-/* network.c: returns the text of the object of a key, as the exchange's server has it; NULL: none. Owned by the caller. */
+/* network.c: returns the text of the object of a key, as the exchange's server has it; NULL: none. Owned by the
+ * caller. */
 char *sim_exchange_object(sim_exchange *exchange, uint32_t key);
 /* tamper.c: an object that the watch selects leaves it and comes back at once, with its present state. */
 void sim_tamper_reappear(sim_exchange *exchange, uint64_t detail);
