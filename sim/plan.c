@@ -90,8 +90,8 @@ static void make_faults(sim_plan *plan, sim_random *random) {
 }
 
 /* Makes one cluster in five that of an aggregated API server, whose lists have no versions: a watch begins with what
- * there is, and only a consistency check or a list finds a deletion before it. Not with a restore, which only versions show.
- * Adds faults of such servers. */
+ * there is, and only a consistency check or a list finds a deletion before it. Not with a restore, which only versions
+ * show. Adds faults of such servers. */
 static void make_aggregated(sim_plan *plan, sim_random *random) {
     bool has_faults = sim_chance(random, 40);
     plan->no_list_versions = sim_chance(random, 20) && !sim_plan_has(plan, SIM_RESTORE);
