@@ -126,9 +126,8 @@ TEST(the_end_of_streaming_lists_is_a_line) {
     observer h;
     open_of(&s, &h, &configmaps, true);
     play_each(&s, "open; wait 30000");
-    expect_log(&s,
-               "W reflector: configmaps: listing: no data for 10 s\n"
-               "I reflector: configmaps: the streaming list is incomplete after 30 s; a plain list follows\n");
+    expect_log(&s, "W reflector: configmaps: listing: no data for 10 s\n"
+                   "I reflector: configmaps: the streaming list is incomplete after 30 s; a plain list follows\n");
     play_each(&s, LISTED);
     expect_log(&s, "I informer: configmaps: synced, 2 objects\nI reflector: configmaps: watching\n");
     close_stage(&s);
