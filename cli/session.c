@@ -166,7 +166,7 @@ static void on_failure(ki_informer *informer, const ki_error *cause, const char 
         say(t->session->command, "%s: skipped an object without a name: %s", t->resource.plural,
             ki_error_message(cause));
     else if (t->session->options->verbose && !is_waiting(&health)) /* otherwise the state has the cause */
-        say(t->session->command, "%s: %s; trying again at once", t->resource.plural, ki_error_message(cause));
+        say(t->session->command, "%s: %s; trying again within a second", t->resource.plural, ki_error_message(cause));
 }
 
 /* Prints the progress of the first list that is incomplete: "pods: 12,000 of 20,000 objects, 15,300 a second". */

@@ -103,7 +103,8 @@ typedef struct ki_informer_options {
     ki_keep keep;
     /* The wait after the first failure of a list or watch; it doubles with each further one up to the longest. Each
      * wait is multiplied by a random number from 1 to 2. After a failure to connect the first three waits are an
-     * eighth, a quarter and half of the first. 0: the factory's; values from 1 to 9 are raised to 10.
+     * eighth, a quarter and half of the first. A watch whose connection is lost is opened again after a random part
+     * of one second, whatever these are. 0: the factory's; values from 1 to 9 are raised to 10.
      * Errors: KI_ERR_INVALID (below 0, above a day, the longest shorter than the first). */
     int64_t backoff_first_ms;
     int64_t backoff_longest_ms;

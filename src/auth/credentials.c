@@ -181,6 +181,13 @@ static void note_readable(ki_credentials *credentials, source from) {
     credentials->is_unreadable[from] = false;
 }
 
+/* Sets the error for a token file that is not there (it may come: token_file_may_be_missing), or is no file. */
+static ki_status no_token_file(const char *path, ki_error *err) {
+    struct stat info;
+    return ki_error_set(err, KI_ERR_NOT_FOUND,
+                        stat(path, &info) ? "tokenFile: %s does not exist" : "tokenFile: %s is not a file", path);
+}
+
 static void read_token_file(ki_credentials *credentials) {
     const ki_config *config = credentials->config;
     int64_t now = ki_engine_now(credentials->engine);
@@ -190,7 +197,7 @@ static void read_token_file(ki_credentials *credentials) {
     ki_status status =
         is_file(&config->token_file)
             ? ki_secret_read_token(credentials->allocator, config->token_file.data, "tokenFile", &token, &err)
-            : ki_error_set(&err, KI_ERR_NOT_FOUND, "tokenFile: %s is not a file", config->token_file.data);
+            : no_token_file(config->token_file.data, &err);
     if (!status && !is_header_value(&token))
         status = ki_error_set(&err, KI_ERR_CONFIG, "tokenFile: %s has a control character", config->token_file.data);
     if (!status && token.size > KI_CONFIG_HEADER_LIMIT)

@@ -65,7 +65,7 @@ static void on_state(ki_informer *informer, const ki_health *health, void *user)
     if (health->state != KI_STATE_BLOCKED)
         return;
     if (self->blocked++ == 0) {
-        assert_non_null(strstr(health->message, "tokenFile: "));
+        assert_non_null(strstr(health->message, " does not exist"));
         folder_write("late-token", "host-token\n");
     }
 }

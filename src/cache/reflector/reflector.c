@@ -170,8 +170,8 @@ static void report_failure(ki_reflector *reflector, const ki_error *err) {
 }
 
 void ki_reflector_report(ki_reflector *reflector, const ki_error *err) {
-    ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_DEBUG, "reflector", "%s: %s; retrying at once",
-                 reflector->options.name, ki_error_message(err));
+    ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_DEBUG, "reflector",
+                 "%s: %s; retrying within a second", reflector->options.name, ki_error_message(err));
     report_failure(reflector, err);
 }
 

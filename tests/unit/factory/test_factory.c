@@ -501,7 +501,7 @@ TEST(the_log_has_each_state) {
     kt_memory_call_end(watch, &gone);
     assert_true(test_engine_settle(&h.engine));
     assert_line(&lines, "4 reflector configmaps in default: watch ended after 2.0 s, 0 events: ");
-    assert_line(&lines, "the line was cut; retrying at once\n");
+    assert_line(&lines, "the line was cut; retrying within a second\n");
     assert_null(strstr(lines.text, "\n2 "));           /* a watch that is reopened at once is no warning */
     assert_true(test_engine_advance(&h.engine, 1000)); /* it is opened again within a second */
     watch = h.server.watches[0];                       /* and once more: this time it waits */
