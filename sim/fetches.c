@@ -89,7 +89,9 @@ static void check_waits(const sim_exchange *exchange) {
     if (sim_fetches_are_of_one(exchange) && failed_at && world->now - failed_at < BACKOFF_FIRST_MS * SIM_MILLISECOND)
         sim_fail(world, "a request for %s comes %lld ms after one that failed", name,
                  (long long)((world->now - failed_at) / SIM_MILLISECOND));
-    if (__builtin_popcount(fetches->informers) == 1 && world->now < fetches->not_before)
+    /* What arrives at the time of the Retry-After can have been sent before. */
+    if (__builtin_popcount(fetches->informers) == 1 && world->now < fetches->not_before &&
+        world->now > fetches->busy_at)
         sim_fail(world, "a request for %s comes %lld ms before the end of the Retry-After of another object", name,
                  (long long)((fetches->not_before - world->now) / SIM_MILLISECOND));
 }
@@ -141,8 +143,10 @@ void sim_fetches_note_status(const sim_exchange *exchange) {
     if (is_refused && exchange->status != 429)
         world->fetches.keys[exchange->fetched_key].refused_at = world->now;
     bool is_busy = exchange->status == 429 || exchange->status >= 500;
-    if (is_busy && exchange->requester->not_before > world->fetches.not_before)
+    if (is_busy && exchange->requester->not_before > world->fetches.not_before) {
         world->fetches.not_before = exchange->requester->not_before;
+        world->fetches.busy_at = world->now;
+    }
 }
 
 void sim_fetches_note_unsent(sim_world *world, uint32_t key) {
