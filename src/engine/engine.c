@@ -133,6 +133,7 @@ ki_status ki_engine_new(const ki_engine_options *options, ki_engine **ret_engine
         return status;
     }
     ki_engine_seed(engine, given.seed);
+    ki_map_init(&engine->posts, &engine->allocator, engine->random[0]);
     *ret_engine = engine;
     return KI_OK;
 }

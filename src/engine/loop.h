@@ -3,6 +3,7 @@
 #define KI_ENGINE_LOOP_H
 
 #include "src/base/buffer.h"
+#include "src/base/map.h"
 #include "src/engine/engine.h"
 #include "src/engine/thread.h"
 
@@ -21,8 +22,6 @@ typedef enum ki_drive {
     KI_DRIVE_RUN,
     KI_DRIVE_START
 } ki_drive;
-
-typedef struct ki_post ki_post; /* post.c */
 
 struct ki_engine {
     /* constant after new */
@@ -62,7 +61,7 @@ struct ki_engine {
 
     /* under `post_mutex`, which a thread may hold while it takes `task_mutex` */
     ki_mutex post_mutex;
-    ki_post *first_post;
+    ki_map posts;       /* ki_post by id */
     uint64_t last_post; /* the latest id */
 
     /* loop only */

@@ -1,31 +1,28 @@
-/* post.c: the program's own calls on the loop. Each is in a list from its posting until it has been called or dropped,
+/* post.c: the program's own calls on the loop. Each is in a map from its posting until it has been called or dropped,
  * so that a cancel finds it and the engine can free it. */
 #include "src/engine/loop.h"
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
 
-struct ki_post {
+typedef struct ki_post {
     ki_task task;     /* sets the timer, calls, or drops */
     ki_timer timer;   /* loop only */
     int64_t deadline; /* 0: at once */
     uint64_t id;
     void (*call)(void *user);
     void *user;
-    /* Under the engine's `post_mutex`. */
-    struct ki_post *next, *previous;
-    bool is_cancelled;
-};
+    bool is_cancelled; /* under the engine's `post_mutex` */
+} ki_post;
 
-/* Removes the post from the list. Returns false if it was cancelled. */
+static ki_str key_of(const uint64_t *id) {
+    return (ki_str){ (const char *)id, sizeof *id };
+}
+
+/* Removes the post from the map. Returns false if it was cancelled. */
 static bool unlink_post(ki_engine *engine, ki_post *post) {
     ki_mutex_lock(&engine->post_mutex);
-    if (post->previous)
-        post->previous->next = post->next;
-    else
-        engine->first_post = post->next;
-    if (post->next)
-        post->next->previous = post->previous;
+    (void)ki_map_remove(&engine->posts, key_of(&post->id));
     bool is_wanted = !post->is_cancelled;
     ki_mutex_unlock(&engine->post_mutex);
     return is_wanted;
@@ -80,15 +77,16 @@ ki_status ki_engine_post(ki_engine *engine, int64_t delay_ms, void (*call)(void 
     ki_timer_init(&post->timer, engine, fire, post);
     ki_mutex_lock(&engine->post_mutex);
     post->id = ++engine->last_post;
-    post->next = engine->first_post;
-    if (post->next)
-        post->next->previous = post;
-    engine->first_post = post;
-    if (ret_id)
+    status = ki_map_put(&engine->posts, key_of(&post->id), post, NULL);
+    if (!status && ret_id)
         *ret_id = post->id;
-    ki_task_post(&post->task);
+    if (!status)
+        ki_task_post(&post->task);
     ki_mutex_unlock(&engine->post_mutex); /* from now on the loop may free it */
-    return KI_OK;
+    if (!status)
+        return KI_OK;
+    ki_free(&engine->allocator, post);
+    return ki_error_no_memory(err, "posting a call");
 }
 
 ki_status ki_engine_cancel_post(ki_engine *engine, uint64_t id, ki_error *err) {
@@ -98,21 +96,21 @@ ki_status ki_engine_cancel_post(ki_engine *engine, uint64_t id, ki_error *err) {
     if (status)
         return status;
     ki_mutex_lock(&engine->post_mutex);
-    ki_post *post = engine->first_post;
-    while (post && (post->id != id || post->is_cancelled))
-        post = post->next;
-    if (post) {
+    ki_post *post = ki_map_get(&engine->posts, key_of(&id));
+    bool is_there = post && !post->is_cancelled;
+    if (is_there) {
         post->is_cancelled = true;
         ki_task_post(&post->task);
     }
     ki_mutex_unlock(&engine->post_mutex);
-    return post ? KI_OK : ki_error_set(err, KI_ERR_NOT_FOUND, "no such call: it was made, or cancelled before");
+    return is_there ? KI_OK : ki_error_set(err, KI_ERR_NOT_FOUND, "no such call: it was made, or cancelled before");
 }
 
 void ki_engine_free_posts(ki_engine *engine) {
-    while (engine->first_post) {
-        ki_post *post = engine->first_post;
-        engine->first_post = post->next;
+    size_t cursor = 0;
+    ki_str id;
+    void *post;
+    while (ki_map_next(&engine->posts, &cursor, &id, &post))
         ki_free(&engine->allocator, post);
-    }
+    ki_map_free(&engine->posts);
 }

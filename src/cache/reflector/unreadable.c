@@ -177,22 +177,33 @@ void ki_unreadable_destroy(ki_unreadable *unreadable) {
     ki_mutex_destroy(&unreadable->mutex);
 }
 
-/* Adds a mark to the counts, or takes it out (`sign` -1). Caller holds the mutex. */
-static void count(ki_unreadable *unreadable, const ki_unreadable_mark *mark, size_t sign) {
-    if (!mark)
+/* Puts a mark into a list, or takes it out. */
+static void set_listed(ki_unreadable *unreadable, ki_unreadable_mark *mark, int list, bool is_in) {
+    ki_unreadable_mark **at = mark->links[list].at, *next = mark->links[list].next;
+    if (is_in == (at != NULL))
         return;
-    unreadable->shown += mark->is_settled ? 0 : sign;
-    unreadable->settled += mark->is_settled ? sign : 0;
-    unreadable->open += mark->until[0] ? 0 : sign;
+    if (is_in) {
+        at = &unreadable->lists[list];
+        next = *at;
+        *at = mark;
+        mark->links[list].next = next;
+        mark->links[list].at = at;
+        at = &mark->links[list].next;
+    } else {
+        *at = next;
+        mark->links[list].at = NULL;
+    }
+    if (next)
+        next->links[list].at = at;
 }
 
-/* Caller holds the mutex. */
-static void recount(ki_unreadable *unreadable) {
-    size_t cursor = 0;
-    void *mark;
-    unreadable->shown = unreadable->open = unreadable->settled = 0;
-    while (ki_map_next(&unreadable->marks.by_key, &cursor, NULL, &mark))
-        count(unreadable, mark, 1);
+/* Called after each change of a mark. Caller holds the mutex. */
+static void note_changed(ki_unreadable *unreadable, ki_unreadable_mark *mark) {
+    unreadable->shown -= mark->is_counted;
+    mark->is_counted = !mark->is_settled;
+    unreadable->shown += mark->is_counted;
+    set_listed(unreadable, mark, KI_UNREADABLE_OPEN, mark->until[0] == '\0');
+    set_listed(unreadable, mark, KI_UNREADABLE_SETTLED, mark->is_settled);
 }
 
 /* Returns the mark that an object has or shares. Caller holds the mutex. */
@@ -206,12 +217,12 @@ ki_status ki_unreadable_add(ki_unreadable *unreadable, const char *key, const ch
     ki_mutex_lock(&unreadable->mutex);
     ki_unreadable_marks *marks = &unreadable->marks;
     size_t before = marks->by_key.count;
-    count(unreadable, find_shared(marks, key), (size_t)-1);
     ki_status status = ki_unreadable_marks_put(marks, key, version, reason);
     ki_unreadable_mark *mark = find_shared(marks, key);
     if (marks->by_key.count > before)
         copy_version(mark->since, since);
-    count(unreadable, mark, 1);
+    if (mark)
+        note_changed(unreadable, mark);
     ki_mutex_unlock(&unreadable->mutex);
     return status;
 }
@@ -228,11 +239,10 @@ bool ki_unreadable_has(ki_unreadable *unreadable, const char *key) {
 static void settle(ki_unreadable *unreadable, ki_unreadable_mark *mark, const char *version) {
     if (!mark || mark->is_settled || is_before(version, mark))
         return;
-    count(unreadable, mark, (size_t)-1);
     mark->is_settled = true;
     if (!mark->until[0])
         copy_version(mark->until, version);
-    count(unreadable, mark, 1);
+    note_changed(unreadable, mark);
 }
 
 void ki_unreadable_settle(ki_unreadable *unreadable, const char *key, const char *version) {
@@ -246,17 +256,14 @@ void ki_unreadable_settle(ki_unreadable *unreadable, const char *key, const char
 }
 
 void ki_unreadable_advance(ki_unreadable *unreadable, const char *version) {
-    if (unreadable->open == 0)
-        return;
+    if (!unreadable->lists[KI_UNREADABLE_OPEN])
+        return; /* only the loop writes it */
     ki_mutex_lock(&unreadable->mutex);
-    size_t cursor = 0;
-    void *value;
-    while (ki_map_next(&unreadable->marks.by_key, &cursor, NULL, &value)) {
-        ki_unreadable_mark *mark = value;
-        if (!mark->until[0])
-            copy_version(mark->until, version);
+    for (ki_unreadable_mark *next, *mark = unreadable->lists[KI_UNREADABLE_OPEN]; mark; mark = next) {
+        next = mark->links[KI_UNREADABLE_OPEN].next;
+        copy_version(mark->until, version);
+        note_changed(unreadable, mark);
     }
-    recount(unreadable);
     ki_mutex_unlock(&unreadable->mutex);
 }
 
@@ -306,6 +313,7 @@ void ki_unreadable_take_list(ki_unreadable *unreadable, ki_unreadable_marks *lis
         ki_unreadable_mark *mark = value;
         ki_unreadable_mark *again = ki_map_remove(&listed->by_key, ki_str_of(mark->key));
         renew(mark, again, since, version);
+        note_changed(unreadable, mark);
         ki_free(unreadable->allocator, again);
     }
     cursor = 0;
@@ -317,6 +325,8 @@ void ki_unreadable_take_list(ki_unreadable *unreadable, ki_unreadable_marks *lis
             copy_version(mark->until, version);
         if (ki_map_put(marks, ki_str_of(mark->key), mark, NULL))
             ki_free(unreadable->allocator, mark); /* impossible: its room is reserved */
+        else
+            note_changed(unreadable, mark);
     }
     ki_map_free(&listed->by_key);
     clear_beyond(&unreadable->marks);
@@ -324,32 +334,18 @@ void ki_unreadable_take_list(ki_unreadable *unreadable, ki_unreadable_marks *lis
     unreadable->marks.has_nameless = listed->has_nameless;
     ki_map_init(&listed->beyond, unreadable->allocator, listed->by_key.seed);
     listed->has_nameless = false;
-    recount(unreadable);
     ki_mutex_unlock(&unreadable->mutex);
 }
 
 void ki_unreadable_catch_up(ki_unreadable *unreadable) {
-    if (unreadable->settled == 0)
-        return;
-    ki_unreadable_marks kept;
+    if (!unreadable->lists[KI_UNREADABLE_SETTLED])
+        return; /* only the loop writes it */
     ki_mutex_lock(&unreadable->mutex);
-    ki_map *marks = &unreadable->marks.by_key;
-    ki_unreadable_marks_init(&kept, unreadable->allocator, marks->seed);
-    /* The map does not allow removing during a walk, so the other marks move to a new map. If memory runs out, the
-     * settled marks stay until the next time. */
-    if (!ki_map_reserve(&kept.by_key, unreadable->shown)) {
-        size_t cursor = 0;
-        void *value;
-        while (ki_map_next(marks, &cursor, NULL, &value)) {
-            ki_unreadable_mark *mark = value;
-            if (mark->is_settled || ki_map_put(&kept.by_key, ki_str_of(mark->key), mark, NULL))
-                ki_free(unreadable->allocator, mark);
-        }
-        ki_map_free(marks);
-        *marks = kept.by_key; /* `kept` has no keys beyond */
-        recount(unreadable);
-    } else {
-        ki_map_free(&kept.by_key); /* can have a part of what was reserved */
+    for (ki_unreadable_mark *mark; (mark = unreadable->lists[KI_UNREADABLE_SETTLED]);) {
+        set_listed(unreadable, mark, KI_UNREADABLE_OPEN, false);
+        set_listed(unreadable, mark, KI_UNREADABLE_SETTLED, false);
+        ki_map_remove(&unreadable->marks.by_key, ki_str_of(mark->key));
+        ki_free(unreadable->allocator, mark);
     }
     ki_mutex_unlock(&unreadable->mutex);
 }

@@ -21,7 +21,20 @@ enum {
     KI_UNREADABLE_VERSION_MAX = 128   /* bytes of a version with the closing zero */
 };
 
-typedef struct ki_unreadable_mark {
+/* The lists of marks in which something is due. */
+enum {
+    KI_UNREADABLE_OPEN,    /* `until` is not known yet */
+    KI_UNREADABLE_SETTLED, /* to be removed */
+    KI_UNREADABLE_LISTS
+};
+
+typedef struct ki_unreadable_mark ki_unreadable_mark;
+
+struct ki_unreadable_mark {
+    struct {
+        ki_unreadable_mark *next, **at;    /* `at` NULL: not in the list */
+    } links[KI_UNREADABLE_LISTS];          /* of the informer's marks; private, as the next member */
+    bool is_counted;                       /* in `shown` */
     char since[KI_UNREADABLE_VERSION_MAX]; /* the cache has everything up to here; "": nothing */
     char until[KI_UNREADABLE_VERSION_MAX]; /* the version that could not be read, or a later one; "": not known yet */
     char past[KI_UNREADABLE_VERSION_MAX];  /* lists kept states of up to this version at most; "": not from a list */
@@ -29,7 +42,7 @@ typedef struct ki_unreadable_mark {
     bool is_settled;                       /* readable again, or deleted; the store may lack that change */
     char reason[KI_UNREADABLE_REASON_MAX];
     char key[]; /* "": the object is not known */
-} ki_unreadable_mark;
+};
 
 typedef struct ki_unreadable_marks {
     ki_map by_key;     /* of marks, owned */
@@ -42,7 +55,7 @@ typedef struct ki_unreadable {
     ki_mutex mutex;
     ki_unreadable_marks marks; /* under `mutex` */
     size_t shown;              /* marks that are not settled */
-    size_t open, settled;      /* marks without `until`; settled marks */
+    ki_unreadable_mark *lists[KI_UNREADABLE_LISTS];
 } ki_unreadable;
 
 void ki_unreadable_marks_init(ki_unreadable_marks *marks, const ki_allocator *allocator, uint64_t seed);

@@ -5,6 +5,7 @@
 #include "src/base/memory.h"
 #include "src/cache/reflector/unreadable.h"
 #include "src/object/object.h"
+#include "tests/support/growth.h"
 #include "tests/support/informer_stage.h"
 #include "tests/support/make_object.h"
 #include "tests/support/test.h"
@@ -283,6 +284,35 @@ TEST(a_version_that_has_no_room_is_not_known) {
         assert_string_equal(mark->until, size < KI_UNREADABLE_VERSION_MAX ? version : "");
     }
     ki_unreadable_marks_clear(&marks);
+}
+
+/* --- many --------------------------------------------------------------------------------------------------------- */
+
+/* Each event is unreadable, half of them without a version; later each object is readable, one by one. */
+static void break_and_repair(size_t count, void *user) {
+    (void)user;
+    ki_unreadable all;
+    char key[32];
+    ki_error reason = KI_ERROR_INIT;
+    ki_error_set(&reason, KI_ERR_PARSE, "bad object");
+    assert_int_equal(ki_unreadable_init(&all, &ki_allocator_default, 1, NULL), KI_OK);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(key, sizeof key, "default/%zu", i);
+        assert_int_equal(ki_unreadable_add(&all, key, i % 2 ? "7" : "", "6", &reason), KI_OK);
+        ki_unreadable_advance(&all, "8");
+    }
+    assert_int_equal(ki_unreadable_describe(&all, key, sizeof key), count);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(key, sizeof key, "default/%zu", i);
+        ki_unreadable_settle(&all, key, "9");
+        ki_unreadable_catch_up(&all);
+    }
+    assert_int_equal(ki_unreadable_describe(&all, key, sizeof key), 0);
+    ki_unreadable_destroy(&all);
+}
+
+TEST(the_time_for_unreadable_events_is_linear) {
+    assert_true(growth_of(break_and_repair, KI_UNREADABLE_MAX / GROWTH_FACTOR, NULL) < GROWTH_LINEAR_MAX);
 }
 
 /* --- instances ---------------------------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* test_post.c: the program's own calls on the loop: at once, later, cancelled, from other threads. */
 #include "src/engine/engine.h"
+#include "tests/support/growth.h"
 #include "tests/support/patience.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
@@ -7,6 +8,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 static test_engine host;
@@ -81,6 +83,23 @@ static void again(void *user) {
     left = left ? left - 1 : 2;
     if (left)
         assert_int_equal(ki_engine_post(host.engine, 1000, again, user, NULL, NULL), KI_OK);
+}
+
+/* Cancels in the order of posting. */
+static void post_and_cancel(size_t count, void *user) {
+    (void)user;
+    uint64_t *ids = malloc(count * sizeof *ids);
+    assert_non_null(ids);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(ki_engine_post(host.engine, 60000, note, NULL, &ids[i], NULL), KI_OK);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(ki_engine_cancel_post(host.engine, ids[i], NULL), KI_OK);
+    assert_true(test_engine_settle(&host));
+    free(ids);
+}
+
+POST_TEST(the_time_to_cancel_calls_is_linear) {
+    assert_true(growth_of(post_and_cancel, 1000, NULL) < GROWTH_LINEAR_MAX);
 }
 
 POST_TEST(a_call_may_post_itself_again) {
