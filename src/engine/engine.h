@@ -55,13 +55,14 @@ void ki_timer_cancel(ki_timer *timer);
 bool ki_timer_is_set(const ki_timer *timer);
 void ki_timer_close(ki_timer *timer); /* cancels; allowed on a zeroed or closed timer */
 
-/* Tasks: embedded; each posting runs the task once on the loop, in order of posting. Posting a queued task does
- * nothing. Any thread may post; posting does not allocate and wakes the loop. A task counts as one unit of work unless
- * it reports more. */
+/* Tasks: embedded; each posting runs the task once on the loop. Those that the loop posts run in order of posting, and
+ * so do those of other threads; the loop takes turns between the two. Posting a queued task does nothing. Any thread
+ * may post; posting does not allocate and wakes the loop. A task counts as one unit of work unless it reports more. */
 typedef struct ki_task {
     struct ki_task *next; /* private, as all below */
     ki_engine *engine;
     _Atomic bool queued;
+    bool is_own; /* posted on the loop */
     void (*run)(struct ki_task *task, void *user);
     void *user;
 } ki_task;

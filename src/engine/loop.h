@@ -23,6 +23,11 @@ typedef enum ki_drive {
     KI_DRIVE_START
 } ki_drive;
 
+/* In order of posting. */
+typedef struct ki_task_queue {
+    ki_task *first, *last;
+} ki_task_queue;
+
 struct ki_engine {
     /* constant after new */
     ki_allocator allocator;
@@ -56,8 +61,7 @@ struct ki_engine {
 
     /* under `task_mutex` */
     ki_mutex task_mutex;
-    ki_task *first_task;
-    ki_task *last_task;
+    ki_task_queue tasks[2]; /* of other threads, and of the loop (`is_own`) */
 
     /* under `post_mutex`, which a thread may hold while it takes `task_mutex` */
     ki_mutex post_mutex;
@@ -70,6 +74,7 @@ struct ki_engine {
     int work_left;
     ki_buffer scratch;  /* see ki_engine_scratch */
     unsigned next_kind; /* index of the next kind of work */
+    bool takes_own;     /* the last task was the loop's, if it had one */
     int unsettled;      /* units of work since the last settle_memory, which were less than UNITS */
     unsigned settled;   /* calls of settle_memory that took a block, modulo SIZES */
     ki_end_hook *end_hooks;

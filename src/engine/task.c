@@ -1,5 +1,6 @@
-/* task.c: the queue of tasks. Any thread posts, the loop runs them in order. `queued` is written only under the queue's
- * mutex, and cleared before the task runs, so that the task may post itself again. */
+/* task.c: the queues of tasks: what the loop posted, and what other threads posted. The loop takes turns between the
+ * two, so that threads cannot post its own work out of reach, and runs each in order. `queued` is written only under
+ * the queues' mutex, and cleared before the task runs, so that the task may post itself again. */
 #include "src/engine/loop.h"
 
 void ki_task_init(ki_task *task, ki_engine *engine, void (*run)(ki_task *task, void *user), void *user) {
@@ -17,11 +18,10 @@ void ki_task_post(ki_task *task) {
     if (!waits) {
         atomic_store(&task->queued, true);
         task->next = NULL;
-        if (engine->last_task)
-            engine->last_task->next = task;
-        else
-            engine->first_task = task;
-        engine->last_task = task;
+        task->is_own = ki_engine_on_loop(engine);
+        ki_task_queue *queue = &engine->tasks[task->is_own];
+        *(queue->last ? &queue->last->next : &queue->first) = task;
+        queue->last = task;
     }
     ki_mutex_unlock(&engine->task_mutex);
     if (!waits)
@@ -34,15 +34,16 @@ void ki_task_cancel(ki_task *task) {
         return;
     ki_mutex_lock(&engine->task_mutex);
     ki_task *before = NULL;
-    for (ki_task *at = engine->first_task; at; before = at, at = at->next) {
+    ki_task_queue *queue = &engine->tasks[task->is_own];
+    for (ki_task *at = queue->first; at; before = at, at = at->next) {
         if (at != task)
             continue;
         if (before)
             before->next = task->next;
         else
-            engine->first_task = task->next;
-        if (engine->last_task == task)
-            engine->last_task = before;
+            queue->first = task->next;
+        if (queue->last == task)
+            queue->last = before;
         atomic_store(&task->queued, false);
         break;
     }
@@ -51,18 +52,22 @@ void ki_task_cancel(ki_task *task) {
 
 bool ki_engine_has_tasks(ki_engine *engine) {
     ki_mutex_lock(&engine->task_mutex);
-    bool has = engine->first_task != NULL;
+    bool has = engine->tasks[false].first || engine->tasks[true].first;
     ki_mutex_unlock(&engine->task_mutex);
     return has;
 }
 
 bool ki_engine_run_task(ki_engine *engine) {
     ki_mutex_lock(&engine->task_mutex);
-    ki_task *task = engine->first_task;
+    engine->takes_own = !engine->takes_own;
+    ki_task_queue *queue = &engine->tasks[engine->takes_own];
+    if (!queue->first)
+        queue = &engine->tasks[!engine->takes_own];
+    ki_task *task = queue->first;
     if (task) {
-        engine->first_task = task->next;
-        if (!engine->first_task)
-            engine->last_task = NULL;
+        queue->first = task->next;
+        if (!queue->first)
+            queue->last = NULL;
         atomic_store(&task->queued, false);
     }
     ki_mutex_unlock(&engine->task_mutex);

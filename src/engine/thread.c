@@ -73,15 +73,18 @@ void ki_fair_mutex_destroy(ki_fair_mutex *mutex) {
     ki_mutex_destroy(&mutex->mutex);
 }
 
-void ki_fair_mutex_lock(ki_fair_mutex *mutex) {
+static void lock_fair(ki_fair_mutex *mutex, bool goes_first) {
     ki_fair_wait wait = { .next = NULL };
     ki_mutex_lock(&mutex->mutex);
     bool is_free = !mutex->is_held;
     mutex->is_held = true;
     if (!is_free) {
         (void)!ki_semaphore_init(&wait.turn, NULL); /* fails for a value that is too large alone */
-        *mutex->last = &wait;
-        mutex->last = &wait.next;
+        ki_fair_wait **at = goes_first ? &mutex->first : mutex->last;
+        wait.next = *at;
+        *at = &wait;
+        if (!wait.next)
+            mutex->last = &wait.next;
     }
     ki_mutex_unlock(&mutex->mutex);
     if (is_free)
@@ -90,6 +93,14 @@ void ki_fair_mutex_lock(ki_fair_mutex *mutex) {
     ki_mutex_lock(&mutex->mutex); /* the post of the semaphore has returned */
     ki_mutex_unlock(&mutex->mutex);
     ki_semaphore_destroy(&wait.turn);
+}
+
+void ki_fair_mutex_lock(ki_fair_mutex *mutex) {
+    lock_fair(mutex, false);
+}
+
+void ki_fair_mutex_lock_first(ki_fair_mutex *mutex) {
+    lock_fair(mutex, true);
 }
 
 void ki_fair_mutex_unlock(ki_fair_mutex *mutex) {

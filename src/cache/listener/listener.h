@@ -43,7 +43,7 @@ struct ki_listener {
     void (*on_end)(ki_listener *listener, void *end_user);
     void *end_user;
     /* Written under the change lock. */
-    ki_listener *next;
+    ki_listener *next, **at; /* in a list of the processor; `at` NULL: in none */
     ki_thread thread;
     bool started;
     bool has_thread; /* else its task delivers on the loop */

@@ -6,6 +6,8 @@
 
 void ki_processor_init(ki_processor *processor, const ki_allocator *allocator, int64_t resync_ns) {
     *processor = (ki_processor){ .allocator = allocator, .resync_ns = resync_ns };
+    processor->end = &processor->first;
+    processor->leaving_end = &processor->leaving;
     ki_changes_init(&processor->changes, allocator);
 }
 
@@ -48,14 +50,23 @@ void ki_processor_resync_begun(ki_processor *processor, int64_t now) {
 
 /* --- adding and removing ------------------------------------------------------------------------------------------ */
 
-void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t desired_ns, int64_t now) {
-    ki_listener **last = &processor->first;
-    while (*last)
-        last = &(*last)->next;
+static void append(ki_listener *listener, ki_listener ***end) {
     listener->next = NULL;
+    listener->at = *end;
+    **end = listener;
+    *end = &listener->next;
+}
+
+static void take_out(ki_listener *listener, ki_listener ***end) {
+    *listener->at = listener->next;
+    *(listener->next ? &listener->next->at : end) = listener->at;
+    listener->at = NULL;
+}
+
+void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t desired_ns, int64_t now) {
     bool has_all = processor->changes_state == KI_CHANGES_PUBLISHED; /* from its replay */
     listener->next_change = processor->notified + (has_all ? processor->changes.count : 0);
-    *last = listener;
+    append(listener, &processor->end);
     listener->desired_resync_ns = desired_ns;
     bool lowers = desired_ns > 0 && (processor->resync_ns == 0 || desired_ns < processor->resync_ns);
     if (!lowers || processor->started) {
@@ -66,32 +77,17 @@ void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t de
     settle_periods(processor, now);
 }
 
-/* Returns the place that the listener had in the list, and has its successor now; NULL if it was not there. */
-static ki_listener **take_out(ki_listener **first, ki_listener *listener) {
-    for (ki_listener **at = first; *at; at = &(*at)->next) {
-        if (*at != listener)
-            continue;
-        *at = listener->next;
-        return at;
-    }
-    return NULL;
-}
-
 bool ki_processor_remove(ki_processor *processor, ki_listener *listener) {
-    if (!take_out(&processor->first, listener))
+    if (!listener->at)
         return false;
-    if (!processor->leaving)
-        processor->leaving_end = &processor->leaving;
-    listener->next = NULL;
-    *processor->leaving_end = listener;
-    processor->leaving_end = &listener->next;
+    take_out(listener, &processor->end);
+    append(listener, &processor->leaving_end);
     return true;
 }
 
 void ki_processor_forget(ki_processor *processor, ki_listener *listener) {
-    ki_listener **at = take_out(&processor->leaving, listener);
-    if (at && !*at)
-        processor->leaving_end = at;
+    if (listener->at)
+        take_out(listener, &processor->leaving_end);
 }
 
 size_t ki_processor_load(const ki_processor *processor, size_t much) {

@@ -22,10 +22,11 @@ typedef enum ki_changes_state {
 struct ki_processor {
     const ki_allocator *allocator;
     ki_listener *first; /* active, in order of registration */
+    ki_listener **end;  /* the place for the next one */
     /* Removed, in that order; on_removed not called, or thread not joined yet. */
     ki_listener *leaving;
-    ki_listener **leaving_end; /* the place for the next one */
-    int64_t resync_ns;         /* the informer's resync period; 0: no resyncs */
+    ki_listener **leaving_end;
+    int64_t resync_ns; /* the informer's resync period; 0: no resyncs */
     bool started, threaded;
     bool has_news; /* listeners got something since the last ki_processor_wake. Loop only */
     /* The changes of the item in process, or of a part of a list. Staged while the store's next snapshot is, then
@@ -47,7 +48,7 @@ void ki_processor_free(ki_processor *processor);
 void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t desired_ns, int64_t now);
 /* Moves the listener to `leaving`. Returns false if it is not active. */
 bool ki_processor_remove(ki_processor *processor, ki_listener *listener);
-/* Removes the listener from `leaving`, before it is freed. */
+/* Removes the listener, which is in `leaving`, before it is freed. */
 void ki_processor_forget(ki_processor *processor, ki_listener *listener);
 /* Returns the largest load of a listener (ki_listener_load). Loop. */
 size_t ki_processor_load(const ki_processor *processor, size_t much);

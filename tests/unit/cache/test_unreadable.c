@@ -5,10 +5,10 @@
 #include "src/base/memory.h"
 #include "src/cache/reflector/unreadable.h"
 #include "src/object/object.h"
-#include "tests/support/growth.h"
 #include "tests/support/informer_stage.h"
 #include "tests/support/make_object.h"
 #include "tests/support/test.h"
+#include "tests/support/time/growth.h"
 
 #include <stdio.h>
 #include <string.h>

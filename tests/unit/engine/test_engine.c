@@ -191,6 +191,46 @@ static void post_again(ki_task *task, void *user) {
         ki_task_post(task);
 }
 
+enum {
+    FLOOD = 100
+};
+
+typedef struct flood {
+    ki_task tasks[FLOOD];
+} flood;
+
+static void post_flood(void *user) {
+    flood *self = user;
+    for (int i = 0; i < FLOOD; i++)
+        ki_task_post(&self->tasks[i]);
+}
+
+static void post_own(ki_task *task, void *user) {
+    (void)task;
+    ki_task_post(user);
+}
+
+/* A thread that posts without a pause delays the loop's own work by one task at a time. */
+ENGINE_TEST(tasks_of_other_threads_do_not_keep_the_loop_from_its_own) {
+    ki_engine *engine = new_engine();
+    static flood self;
+    ki_thread thread = { .started = false };
+    ki_task begins, own;
+    ki_task_init(&own, engine, note_task, &letters[1]);
+    ki_task_init(&begins, engine, post_own, &own);
+    for (int i = 0; i < FLOOD; i++)
+        ki_task_init(&self.tasks[i], engine, note_task, &letters[0]);
+    step(engine, 0); /* this thread is the loop */
+    ki_task_post(&begins);
+    assert_int_equal(ki_thread_start(&thread, "flood", post_flood, &self, NULL), KI_OK);
+    ki_thread_join(&thread);
+    step(engine, 4); /* two of each */
+    assert_non_null(strchr(trace, letters[1]));
+    step(engine, 0);
+    assert_int_equal(strlen(trace), FLOOD + 1);
+    ki_engine_free(engine);
+}
+
 ENGINE_TEST(a_step_does_no_more_than_its_bound) {
     ki_engine *engine = new_engine();
     ki_task task;

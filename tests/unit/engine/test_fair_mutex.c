@@ -79,6 +79,7 @@ enum {
 
 typedef struct waiter {
     ki_fair_mutex *mutex;
+    bool goes_first;
     ki_thread thread;
     unsigned *next; /* under the mutex: the place of the next one */
     unsigned place; /* in which it got the mutex */
@@ -94,7 +95,10 @@ static long sleeps_of_thread(void) {
 static void wait_in_line(void *user) {
     waiter *self = user;
     long before = sleeps_of_thread();
-    ki_fair_mutex_lock(self->mutex);
+    if (self->goes_first)
+        ki_fair_mutex_lock_first(self->mutex);
+    else
+        ki_fair_mutex_lock(self->mutex);
     self->place = (*self->next)++;
     ki_fair_mutex_unlock(self->mutex);
     self->sleeps = sleeps_of_thread() - before;
@@ -109,14 +113,13 @@ static bool waits_for(ki_fair_mutex *mutex, size_t count) {
     return found == count;
 }
 
-/* The lock of the members can cost a sleep or two more. A condition for all woke the last one at each unlock. */
-TEST(an_unlock_wakes_only_the_next_one_in_line) {
+/* Starts the threads one after the other, lets them have the mutex, and waits for them. */
+static void stand_in_line(waiter *waiters, size_t count) {
     ki_fair_mutex mutex;
-    waiter waiters[WAITERS] = { 0 };
     unsigned next = 0;
     assert_int_equal(ki_fair_mutex_init(&mutex, NULL), KI_OK);
     ki_fair_mutex_lock(&mutex);
-    for (size_t i = 0; i < WAITERS; i++) {
+    for (size_t i = 0; i < count; i++) {
         waiters[i].mutex = &mutex;
         waiters[i].next = &next;
         assert_int_equal(ki_thread_start(&waiters[i].thread, "waiter", wait_in_line, &waiters[i], NULL), KI_OK);
@@ -124,11 +127,25 @@ TEST(an_unlock_wakes_only_the_next_one_in_line) {
             ki_thread_pause();
     }
     ki_fair_mutex_unlock(&mutex);
-    for (size_t i = 0; i < WAITERS; i++)
+    for (size_t i = 0; i < count; i++)
         ki_thread_join(&waiters[i].thread);
+    ki_fair_mutex_destroy(&mutex);
+}
+
+TEST(the_loop_goes_before_those_who_wait) {
+    waiter waiters[] = { { .place = 0 }, { .place = 0 }, { .goes_first = true }, { .place = 0 } };
+    static const unsigned places[] = { 1, 2, 0, 3 };
+    stand_in_line(waiters, 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(waiters[i].place, places[i]);
+}
+
+/* The lock of the members can cost a sleep or two more. A condition for all woke the last one at each unlock. */
+TEST(an_unlock_wakes_only_the_next_one_in_line) {
+    waiter waiters[WAITERS] = { 0 };
+    stand_in_line(waiters, WAITERS);
     for (unsigned i = 0; i < WAITERS; i++) {
         assert_int_equal(waiters[i].place, i);
         assert_true(waiters[i].sleeps < WAITERS / 2);
     }
-    ki_fair_mutex_destroy(&mutex);
 }

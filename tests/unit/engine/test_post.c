@@ -1,10 +1,10 @@
 /* test_post.c: the program's own calls on the loop: at once, later, cancelled, from other threads. */
 #include "src/engine/engine.h"
-#include "tests/support/growth.h"
 #include "tests/support/patience.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
 #include "tests/support/test_engine.h"
+#include "tests/support/time/growth.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
