@@ -65,6 +65,27 @@ EOF
 
 install_in "$work/shared" -DKI_PRINT=OFF -DKI_EXAMPLES=OFF -DBUILD_SHARED_LIBS=ON
 absent "$work/shared/lib/libkinformer.a" "$work/shared/lib"/libkinformer-* "$work/shared/bin" "$work/shared/include/kinformer-print"
+
+# Inside of another project: the same targets, and nothing that the project did not ask for.
+mkdir "$work/inside"
+cat >"$work/inside/CMakeLists.txt" <<EOF
+cmake_minimum_required(VERSION 3.25)
+project(user C)
+set(KI_PRINT OFF)
+add_subdirectory($root kinformer EXCLUDE_FROM_ALL)
+foreach(target kinformer::kinformer kinformer::kinformer-static)
+    if(NOT TARGET \${target})
+        message(FATAL_ERROR "\${target} is missing")
+    endif()
+endforeach()
+foreach(target kinformer-program kinformer-testing example-watch-pods sim)
+    if(TARGET \${target})
+        message(FATAL_ERROR "\${target} is there")
+    endif()
+endforeach()
+EOF
+"$cmake" -S "$work/inside" -B "$work/inside/build" -DCMAKE_C_COMPILER="$compiler" >"$work/log" 2>&1 || { cat "$work/log"; fail "add_subdirectory"; }
+
 use "$work/shared" "$work/shared/lib/pkgconfig"
 
 install_in "$work/static" -DBUILD_SHARED_LIBS=OFF
