@@ -662,6 +662,21 @@ CONFIG_OPTIONS_TEST(credentials_go_by_http_to_this_machine_alone_and_only_if_the
     }
 }
 
+CONFIG_OPTIONS_TEST(the_systems_authorities_survive_every_lack_of_memory) {
+    write_certificate("cas/a.pem", "ca.pem");
+    write_certificate("file.pem", "other-ca.pem");
+    char folders[512];
+    snprintf(folders, sizeof folders, "/nonexistent::%s", folder_file("cas"));
+    scarce_memory memory = SCARCE_MEMORY_FROM(0);
+    while (scarce_memory_next(&memory)) {
+        ki_secret pem = { NULL, 0 };
+        ki_status status = ki_secret_read_authorities(&memory.allocator, folder_file("file.pem"), folders, &pem, NULL);
+        assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
+        assert_int_equal(pem.data != NULL, status == KI_OK);
+        ki_secret_clear(&memory.allocator, &pem);
+    }
+}
+
 CONFIG_OPTIONS_TEST(a_folder_of_authorities_survives_every_lack_of_memory) {
     write_certificate("cas/a.pem", "ca.pem");
     write_certificate("cas/b.pem", "other-ca.pem");
