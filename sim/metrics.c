@@ -22,7 +22,7 @@ static void labels_of(const sim_informer *informer, char labels[LABELS_MAX]) {
     if (informer->selection.ns >= 0)
         snprintf(ns, sizeof ns, "ns%d", informer->selection.ns);
     snprintf(labels, LABELS_MAX,
-             "{group=\"\",version=\"v1\",resource=\"configmaps\",namespace=\"%s\",label_selector=\"%s\","
+             "{name=\"\",group=\"\",version=\"v1\",resource=\"configmaps\",namespace=\"%s\",label_selector=\"%s\","
              "field_selector=\"\",keep=\"%s%s\"",
              ns, selector ? selector : "", ki_keep_name(informer->plan->keep),
              informer->plan->keep_at_limit ? " or view" : "");
@@ -73,8 +73,8 @@ static void compare(sim_world *world, unsigned index, const char *text) {
         { "informer_factory_object_bytes", world->plan.memory_limit ? (double)health.factory_object_bytes : 0, true },
         { "informer_over_memory_limit", health.is_over_memory_limit, true },
         { "informer_over_factory_memory_limit", health.is_over_factory_limit, true },
-        { "reflector_last_resource_version", strtod(ki_snapshot_resource_version(snapshot), NULL), true },
-        { "informer_queue_depth", 0, true },
+        { "informer_store_resource_version", strtod(ki_snapshot_resource_version(snapshot), NULL), true },
+        { "informer_queued_items", 0, true },
         { "informer_synced", 1, true },
         { "informer_pending_notifications", (double)count_pending(world, index), true },
         { "reflector_lists_total", (double)informer->source.lists, true },

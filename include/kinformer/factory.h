@@ -15,6 +15,10 @@ KI_BEGIN_DECLS
 
 typedef struct ki_factory ki_factory;
 
+enum {
+    KI_FACTORY_NAME_MAX = 253 /* bytes of a factory's name */
+};
+
 typedef struct ki_factory_options {
     size_t size; /* sizeof(ki_factory_options); set by the macro */
     /* The program's engine. The program drives it, and frees it after the factory. NULL: the factory makes an engine of
@@ -60,6 +64,9 @@ typedef struct ki_factory_options {
      * in both to share it. 0: none drops contents. */
     ki_keep keep_at_limit;
     int requests_in_flight; /* the client's bound of requests in flight (client.h); 0: 32; < 0: none */
+    /* Label "name" of the metrics of its informers and requests; copied. Give each factory of a process that exports
+     * the metrics of several another name, as client-go's WithInformerName does. NULL: "". */
+    const char *name;
 } ki_factory_options;
 
 #define KI_FACTORY_OPTIONS(...) KI_SIZED_(ki_factory_options, __VA_ARGS__)

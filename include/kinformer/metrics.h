@@ -1,11 +1,17 @@
-/* metrics.h: metrics of informers, controllers, electors and work queues: as OpenMetrics text, or as samples for the
- * program's metrics library.
+/* metrics.h: metrics of informers, requests, controllers, electors and work queues: as OpenMetrics text, or as samples
+ * for the program's metrics library.
  *
  * For text, call ki_factory_metrics_text at each scrape. For a metrics library, call ki_factory_visit_metrics at each
  * of its collections: the program's function gets each sample with its labels and its current value. The names, labels
- * and buckets of metrics with the prefixes workqueue_ and controller_runtime_ are controller-runtime's. Metrics with
- * the prefix leader_election_ are client-go's; those with the prefixes reflector_ and informer_ are kinformer's.
- * (client-go 0.37 has an interface for metrics of reflectors, and measures none.) */
+ * and buckets of metrics with the prefixes workqueue_ and controller_runtime_ are controller-runtime's. Those of
+ * informer_queued_items, informer_processing_latency_seconds, informer_store_resource_version and of the prefixes
+ * rest_client_ and leader_election_ are those of client-go 0.37 (k8s.io/component-base), with further labels; a
+ * duration of rest_client_request_duration_seconds is that of one attempt, without the waits before it. All other names
+ * with the prefixes informer_ and reflector_ are kinformer's. (client-go 0.37 has an interface for metrics of
+ * reflectors, and measures none.)
+ *
+ * Two factories of one process: give each a name (ki_factory_options), and its controllers, queues and electors names
+ * of their own; then no two samples have the same metric and labels. */
 #ifndef KINFORMER_METRICS_H
 #define KINFORMER_METRICS_H
 
@@ -46,10 +52,11 @@ typedef struct ki_label {
     const char *value;
 } ki_label;
 
-/* The current value of one series. Labels of informers' metrics: group, version, resource, namespace, label_selector,
- * field_selector and keep ("" without a value); keep is "object", "metadata", "view" or "keys" (ki_keep), and "object
- * or view" or "metadata or view" with keep_at_limit; then `cause` of informer_relists, and `handler` of
- * informer_pending_notifications. Labels of controllers' metrics: controller; then `result` of
+/* The current value of one series. Labels of informers' metrics: name (the factory's), group, version, resource,
+ * namespace, label_selector, field_selector and keep ("" without a value); keep is "object", "metadata", "view" or
+ * "keys" (ki_keep), and "object or view" or "metadata or view" with keep_at_limit; then `cause` of informer_relists,
+ * and `handler` of informer_pending_notifications. Labels of requests' metrics: name (the factory's), code ("<error>"
+ * without a response), method and host; of their durations name, verb and host. Labels of controllers' metrics: controller; then `result` of
  * controller_runtime_reconcile. Labels of work queues' metrics: name; then `controller` of a controller's queue; then,
  * of the depth of a queue by priority, `priority`. Label of electors' metrics: name. */
 typedef struct ki_sample {
@@ -68,8 +75,8 @@ typedef struct ki_sample {
  * wait function of the factory, its informers, controllers and electors. */
 typedef void (*ki_sample_visitor)(const ki_sample *sample, void *user) KI_NOEXCEPT;
 
-/* Calls `visit` for each sample of the factory's informers, controllers with their queues, and electors. The samples
- * of one metric need not follow each other.
+/* Calls `visit` for each sample of the factory's informers, requests, controllers with their queues, and electors. The
+ * samples of one metric need not follow each other.
  * Threads: any; `visit` is called on this thread, under no lock. Blocks: until the loop has applied its current change.
  * Errors: KI_ERR_NO_MEMORY (some samples are missing), KI_ERR_INVALID. */
 KI_API KI_MUST_CHECK ki_status ki_factory_visit_metrics(struct ki_factory *factory, ki_sample_visitor visit, void *user,

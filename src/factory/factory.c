@@ -6,6 +6,7 @@
  * calling thread, so that a slow handler never blocks the loop. */
 #include "src/factory/factory_parts.h"
 
+#include "src/auth/config.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
@@ -15,6 +16,7 @@
 #include "src/engine/callback.h"
 #include "src/object/json_library.h"
 #include "src/transport/curl.h"
+#include "src/transport/metered.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,6 +141,9 @@ static ki_status take_options(const ki_factory_options *options, ki_factory_opti
     if (ret_given->engine && (ret_given->log || ret_given->allocator))
         return ki_error_set(err, KI_ERR_INVALID, "ki_factory_options: .%s beside .engine; set it in KI_ENGINE_OPTIONS",
                             ret_given->log ? "log" : "allocator");
+    if (ret_given->name && strlen(ret_given->name) > KI_FACTORY_NAME_MAX)
+        return ki_error_set(err, KI_ERR_LIMIT, "ki_factory_options: .name is longer than %d bytes",
+                            (int)KI_FACTORY_NAME_MAX);
     ki_status status = ki_keep_at_limit_check(ret_given->keep_at_limit, "ki_factory_options", err);
     if (status)
         return status;
@@ -176,8 +181,9 @@ static void tear_down_on_loop(void *user) {
     ki_task_cancel(&factory->start_task);
     ki_task_cancel(&factory->stop_task);
     ki_throttle_close(&factory->throttle);
-    if (factory->owns_transport)
-        ki_transport_free(factory->transport);
+    ki_transport_free(factory->transport);
+    if (factory->owns_inner)
+        ki_transport_free(factory->inner);
 }
 
 static ki_status make_engine(ki_factory *factory, const ki_factory_options *given, ki_error *err) {
@@ -207,6 +213,17 @@ static bool is_true(const char *text) {
     return false;
 }
 
+/* Makes a transport for `config`, unless there is one, and the transport that counts its requests. */
+static ki_status make_transport(ki_factory *factory, const ki_config *config, ki_error *err) {
+    const ki_str url = config ? (ki_str){ config->server.data, config->server.size } : (ki_str){ NULL, 0 };
+    ki_status status = KI_OK;
+    if (!factory->inner) {
+        status = ki_curl_transport_new(factory->engine, config, &factory->inner, err);
+        factory->owns_inner = status == KI_OK;
+    }
+    return status ? status : ki_metered_transport_new(factory->engine, factory->inner, url, &factory->transport, err);
+}
+
 /* Makes the remaining parts, after engine and locks. Without a transport it makes one for `config`. */
 static ki_status fill(ki_factory *factory, const ki_config *config, const ki_factory_options *given, ki_error *err) {
     const ki_allocator *allocator = ki_engine_allocator(factory->engine);
@@ -215,12 +232,12 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
     ki_task_init(&factory->stop_task, factory->engine, stop_task, factory);
     ki_engine_call(factory->engine, draw_seed, &draw);
     ki_informer_table_init(&factory->table, allocator, draw.seed);
-    if (!factory->transport) {
-        ki_status status = ki_curl_transport_new(factory->engine, config, &factory->transport, err);
-        if (status)
-            return status;
-        factory->owns_transport = true;
-    }
+    ki_status status = make_transport(factory, config, err);
+    if (status)
+        return status;
+    factory->name = ki_strdup(allocator, given->name ? given->name : "");
+    if (!factory->name)
+        return ki_error_no_memory(err, "making a factory");
     factory->defaults = (ki_informer_defaults){ .resync_ms = given->resync_ms,
                                                 .keep_at_limit = given->keep_at_limit,
                                                 .backoff_first_ms = given->backoff_first_ms,
@@ -238,7 +255,7 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
     ki_throttle *throttle = factory->limit_per_second >= 0 ? &factory->throttle : NULL;
     const ki_client_parts parts = { factory->engine, factory->owns_engine, factory->transport, throttle,
                                     ki_client_in_flight_of(given->requests_in_flight) };
-    ki_status status = ki_client_new_of(&parts, &factory->client, err);
+    status = ki_client_new_of(&parts, &factory->client, err);
     if (status)
         return status;
     factory->account.limit = given->memory_limit;
@@ -257,6 +274,7 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
         .options.account = &factory->account,
         .options.transform = given->transform,
         .options.transform_user = given->user,
+        .options.name = factory->name,
     };
     return KI_OK;
 }
@@ -278,6 +296,7 @@ static void destroy(ki_factory *factory, bool has_locks, const ki_allocator *all
         ki_client_free_of(factory->client);
         ki_engine_call(factory->engine, tear_down_on_loop, factory);
         ki_free(allocator, factory->defaults.namespace_name);
+        ki_free(allocator, factory->name);
         ki_cond_destroy(&factory->changed);
         ki_mutex_destroy(&factory->mutex);
     }
@@ -309,7 +328,7 @@ ki_status ki_factory_new_on(const ki_config *config, ki_transport *transport, co
     }
     factory->engine = made.engine;
     factory->owns_engine = made.owns_engine;
-    factory->transport = transport;
+    factory->inner = transport;
     status = make_locks(factory, err);
     bool has_locks = status == KI_OK;
     if (!status)
@@ -477,9 +496,11 @@ static ki_status visit_metrics(ki_factory *factory, const ki_metrics_visit *to) 
     ki_informer_entry *entry;
     for (size_t place = 0; !status && (entry = ki_factory_next_entry(factory, &place, NULL));)
         status = ki_metrics_visit_informer(entry->informer, to);
-    if (!status)
-        ki_component_list_visit_metrics(&factory->components, to);
-    return status;
+    if (status)
+        return status;
+    ki_component_list_visit_metrics(&factory->components, to);
+    ki_metered_transport_visit(factory->transport, factory->name, to);
+    return KI_OK;
 }
 
 ki_status ki_factory_visit_metrics(ki_factory *factory, ki_sample_visitor visit, void *user, ki_error *err) {

@@ -14,8 +14,10 @@ struct ki_factory {
     /* Constant. */
     ki_engine *engine;
     bool owns_engine;
-    ki_transport *transport;
-    bool owns_transport;
+    char *name;              /* label of metrics */
+    ki_transport *transport; /* counts the requests (metered.h) of `inner` */
+    ki_transport *inner;
+    bool owns_inner;
     ki_client *client; /* for the program's own requests */
     ki_informer_defaults defaults;
     ki_informer_maker maker;

@@ -53,5 +53,17 @@ must(value("workqueue_depth", "", {**QUEUE, "priority": "-100"}) == 0, "keys of 
 must(value("controller_runtime_reconcile", "_total", {"controller": NAME, "result": "success"}) == 9, "not 9 successes")
 must(value("leader_election_slowpath", "_total", {"name": "lock"}) == 0, "a slow path")
 must(families["informer_pending_notifications"].samples[0].labels["handler"] == NAME, "the handler's name")
+INFORMER = {"name", "group", "version", "resource", "namespace", "label_selector", "field_selector", "keep"}
+for family, kind in (("informer_queued_items", "gauge"), ("informer_processing_latency_seconds", "histogram"),
+                     ("informer_store_resource_version", "gauge")):
+    must(families[family].type == kind, f"{family} is no {kind}")
+    must(all(set(s.labels) - {"le"} == INFORMER for s in families[family].samples), f"{family}: other labels")
+must(all(set(s.labels) == {"name", "code", "method", "host"} for s in families["rest_client_requests"].samples),
+     "rest_client_requests: other labels")
+must({s.labels["method"] for s in families["rest_client_requests"].samples} >= {"GET", "POST"}, "no GET or POST")
+LATENCY_BOUNDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60]
+gets = [s for s in families["rest_client_request_duration_seconds"].samples
+        if s.name.endswith("_bucket") and s.labels["verb"] == "GET"]
+must([float(s.labels["le"]) for s in gets] == LATENCY_BOUNDS + [float("inf")], "other buckets of requests")
 must(families["informer_object_bytes"].unit == "bytes", "no unit of bytes")
 print(f"{len(families)} metrics, {sum(len(f.samples) for f in families.values())} samples")

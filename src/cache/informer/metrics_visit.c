@@ -4,6 +4,16 @@
 #include "src/cache/listener/listener.h"
 #include "src/cache/store/snapshot.h"
 
+enum {
+    DOUBLE_DIGITS = 15
+};
+
+static const ki_metric_bound processing_bounds[KI_PROCESSING_BOUNDS] = {
+    KI_METRIC_BOUND(0.001), KI_METRIC_BOUND(0.005), KI_METRIC_BOUND(0.01), KI_METRIC_BOUND(0.025),
+    KI_METRIC_BOUND(0.05),  KI_METRIC_BOUND(0.1),   KI_METRIC_BOUND(0.25), KI_METRIC_BOUND(0.5),
+    KI_METRIC_BOUND(1.0),   KI_METRIC_BOUND(2.5),   KI_METRIC_BOUND(5.0),  KI_METRIC_BOUND(10.0),
+};
+
 static const ki_metric table[KI_METRIC_COUNT] = {
     [KI_METRIC_LISTS] = { .name = "reflector_lists",
                           .help = "Started lists, including streaming lists",
@@ -56,18 +66,19 @@ static const ki_metric table[KI_METRIC_COUNT] = {
     [KI_METRIC_VIEW_MISMATCHES] = { .name = "informer_view_mismatches",
                                     .help = "Fields of views that had another type, or were out of range",
                                     .type = KI_METRIC_COUNTER },
-    [KI_METRIC_LAST_RESOURCE_VERSION] = { .name = "reflector_last_resource_version",
-                                          .help = "Resource version of the cache, if it is a number",
-                                          .type = KI_METRIC_GAUGE },
+    [KI_METRIC_STORE_RESOURCE_VERSION] = { .name = "informer_store_resource_version",
+                                           .help = "The 15 least significant digits of the resource version of the "
+                                                   "store, if it is a number",
+                                           .type = KI_METRIC_GAUGE },
     [KI_METRIC_OBJECTS] = { .name = "informer_objects", .help = "Objects in the cache", .type = KI_METRIC_GAUGE },
     [KI_METRIC_OBJECT_BYTES] = { .name = "informer_object_bytes",
                                  .help = "Memory of the objects in the cache, with what they share, without the "
                                          "indexes: as the informer's memory limit counts it",
                                  .type = KI_METRIC_GAUGE,
                                  .unit = "bytes" },
-    [KI_METRIC_QUEUE_DEPTH] = { .name = "informer_queue_depth",
-                                .help = "Changed keys that are not in the cache yet",
-                                .type = KI_METRIC_GAUGE },
+    [KI_METRIC_QUEUED_ITEMS] = { .name = "informer_queued_items",
+                                 .help = "Items in the queue and in process, which are not in the cache yet",
+                                 .type = KI_METRIC_GAUGE },
     [KI_METRIC_SYNCED] = { .name = "informer_synced",
                            .help = "1 once the first list is in the cache",
                            .type = KI_METRIC_GAUGE },
@@ -93,7 +104,23 @@ static const ki_metric table[KI_METRIC_COUNT] = {
     [KI_METRIC_PENDING] = { .name = "informer_pending_notifications",
                             .help = "Changes that wait for handlers of this name",
                             .type = KI_METRIC_GAUGE },
+    [KI_METRIC_PROCESSING] = { .name = "informer_processing_latency_seconds",
+                               .help = "Time taken to process events after popping from the queue: storing them and "
+                                       "passing them to the handlers' queues",
+                               .type = KI_METRIC_HISTOGRAM,
+                               .unit = "seconds",
+                               KI_METRIC_BOUNDS(processing_bounds) },
 };
+
+void ki_metrics_processed(ki_metrics_record *record, int64_t duration_ns) {
+    ki_histogram one = { .sum_ns = 0 };
+    size_t at = 0;
+    ki_histogram_observe(&one, &table[KI_METRIC_PROCESSING], duration_ns);
+    while (one.counts[at] == 0)
+        at++;
+    atomic_fetch_add_explicit(&record->processing[at], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&record->processing_ns, one.sum_ns, memory_order_relaxed);
+}
 
 /* --- pending notifications ---------------------------------------------------------------------------------------- */
 
@@ -164,15 +191,41 @@ static void pass(const ki_informer *informer, const ki_metrics_visit *to, ki_met
 
 #define read_relaxed(member) atomic_load_explicit(member, memory_order_relaxed)
 
+/* Takes the last 15 digits, which a double holds exactly. */
 static bool number_of(const char *version, double *ret_number) {
+    size_t size = strlen(version), first = size > DOUBLE_DIGITS ? size - DOUBLE_DIGITS : 0;
     double number = 0;
-    for (const char *c = version; *c; c++) {
-        if (*c < '0' || *c > '9')
+    for (size_t i = 0; i < size; i++) {
+        if (version[i] < '0' || version[i] > '9')
             return false;
-        number = number * 10 + (*c - '0');
+        if (i >= first)
+            number = number * 10 + (version[i] - '0');
     }
     *ret_number = number;
-    return version[0] != '\0';
+    return size > 0;
+}
+
+typedef struct informer_visit {
+    const ki_informer *informer;
+    const ki_metrics_visit *to;
+} informer_visit;
+
+static void visit_of_informer(const ki_sample *sample, void *user) {
+    const informer_visit *self = user;
+    ki_sample own = *sample;
+    own.informer = self->informer;
+    self->to->visit(&own, self->to->user);
+}
+
+static void visit_processing(const ki_informer *informer, const ki_metrics_visit *to) {
+    const ki_metrics_record *record = &informer->metrics;
+    informer_visit own = { informer, to };
+    const ki_metrics_visit with_informer = { visit_of_informer, &own };
+    ki_histogram histogram = { .sum_ns = read_relaxed(&record->processing_ns) };
+    for (size_t i = 0; i <= KI_PROCESSING_BOUNDS; i++)
+        histogram.counts[i] = read_relaxed(&record->processing[i]);
+    ki_metrics_pass_histogram(&with_informer, &table[KI_METRIC_PROCESSING], record->labels, KI_INFORMER_LABELS,
+                              &histogram);
 }
 
 /* The gauges of what the cache has now. */
@@ -188,10 +241,10 @@ static void visit_cache(const ki_informer *informer, const ki_metrics_visit *to)
     if (format && ki_object_format_has_view(format))
         pass(informer, to, KI_METRIC_VIEW_MISMATCHES, NULL, (double)ki_object_format_mismatches(format));
     if (number_of(ki_snapshot_resource_version(snapshot), &version))
-        pass(informer, to, KI_METRIC_LAST_RESOURCE_VERSION, NULL, version);
+        pass(informer, to, KI_METRIC_STORE_RESOURCE_VERSION, NULL, version);
     pass(informer, to, KI_METRIC_OBJECTS, NULL, (double)ki_snapshot_count(snapshot));
     pass(informer, to, KI_METRIC_OBJECT_BYTES, NULL, (double)ki_informer_object_bytes(informer));
-    pass(informer, to, KI_METRIC_QUEUE_DEPTH, NULL, (double)read_relaxed(&record->queue_depth));
+    pass(informer, to, KI_METRIC_QUEUED_ITEMS, NULL, (double)read_relaxed(&record->queue_depth));
     pass(informer, to, KI_METRIC_SYNCED, NULL, is_synced ? 1 : 0);
     if (staleness != KI_NEVER && !atomic_load(&informer->has_new_set))
         pass(informer, to, KI_METRIC_STALENESS, NULL, (double)staleness / KI_METRIC_NANOSECONDS);
@@ -229,6 +282,7 @@ ki_status ki_metrics_visit_informer(ki_informer *informer, const ki_metrics_visi
                                 .count = read_relaxed(&record->summaries[i].count),
                                 .informer = informer },
                   to->user);
+    visit_processing(informer, to);
     visit_cache(informer, to);
     for (size_t i = 0; i < count; i++)
         pass(informer, to, KI_METRIC_PENDING, &(ki_label){ "handler", handlers[i].name }, (double)handlers[i].pending);

@@ -255,8 +255,7 @@ static void end_step(ki_informer *informer, bool is_stored) {
     ki_informer_note_queue(informer, load, is_stored);
 }
 
-static ki_status process_deltas(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
-    ki_informer *informer = user;
+static ki_status process_item(ki_informer *informer, const ki_deltas *deltas, bool *ret_requeue, ki_error *err) {
     ki_informer_continue_resync(informer);
     ki_informer_train(informer);
     ki_fair_mutex_lock_first(&informer->change_lock);
@@ -283,6 +282,14 @@ static ki_status process_deltas(const ki_deltas *deltas, void *user, bool *ret_r
     if (informer->on_deltas && !*ret_requeue)
         informer->on_deltas(deltas, informer->fetcher);
     ki_informer_doubt_missing(informer, deltas);
+    return status;
+}
+
+static ki_status process_deltas(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
+    ki_informer *informer = user;
+    int64_t began = ki_engine_clock(informer->engine);
+    ki_status status = process_item(informer, deltas, ret_requeue, err);
+    ki_metrics_processed(&informer->metrics, ki_engine_clock(informer->engine) - began);
     return status;
 }
 

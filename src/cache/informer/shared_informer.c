@@ -170,6 +170,7 @@ static void report_index_errors(ki_task *task, void *user) {
 static void set_labels(ki_informer *informer) {
     const ki_selection *selection = informer->selection;
     const ki_label labels[KI_INFORMER_LABELS] = {
+        { "name", informer->options.name ? informer->options.name : "" },
         { "group", selection->resource.group },
         { "version", selection->resource.version },
         { "resource", selection->resource.plural },

@@ -28,6 +28,7 @@ typedef struct ki_shared_informer_options {
     ki_status (*make_source)(ki_selection *selection, void *user, ki_list_watch **ret_source, ki_error *err);
     void *make_source_user;
     ki_memory_account *account; /* outlives the informer; NULL: none */
+    const char *name;           /* label of metrics; outlives the informer; NULL: "" */
 } ki_shared_informer_options;
 
 #define KI_RESYNC_MIN_MS INT64_C(1000)

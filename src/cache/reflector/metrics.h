@@ -28,10 +28,10 @@ typedef enum ki_metric_id {
     KI_METRIC_WATCH_DURATION,
     KI_METRIC_ITEMS_PER_WATCH,
     KI_METRIC_VIEW_MISMATCHES,
-    KI_METRIC_LAST_RESOURCE_VERSION,
+    KI_METRIC_STORE_RESOURCE_VERSION,
     KI_METRIC_OBJECTS,
     KI_METRIC_OBJECT_BYTES,
-    KI_METRIC_QUEUE_DEPTH,
+    KI_METRIC_QUEUED_ITEMS,
     KI_METRIC_SYNCED,
     KI_METRIC_STALENESS,
     KI_METRIC_OVER_LIMIT,
@@ -39,6 +39,7 @@ typedef enum ki_metric_id {
     KI_METRIC_FACTORY_OBJECT_BYTES,
     KI_METRIC_WITHOUT_CONTENT,
     KI_METRIC_PENDING,
+    KI_METRIC_PROCESSING,
     KI_METRIC_COUNT
 } ki_metric_id;
 
@@ -49,7 +50,8 @@ enum {
     KI_RELIST_VIEW,                             /* a view was added */
     KI_RELIST_OLDER_CHANGE,                     /* a watch brought a change below the last synced version */
     KI_RELIST_CAUSES,
-    KI_INFORMER_LABELS = 7,
+    KI_INFORMER_LABELS = 8,
+    KI_PROCESSING_BOUNDS = 12,
     KI_NEVER = -1
 };
 
@@ -63,6 +65,8 @@ typedef struct ki_metrics_record {
         _Atomic uint64_t count;
         _Atomic double sum;
     } summaries[KI_METRIC_SUMMARIES];
+    _Atomic uint64_t processing[KI_PROCESSING_BOUNDS + 1]; /* by bound, the last one infinity */
+    _Atomic uint64_t processing_ns;                        /* sum */
     _Atomic size_t queue_depth;
     _Atomic int64_t stored_at; /* the store has everything up to this time; KI_NEVER */
 } ki_metrics_record;
@@ -80,6 +84,8 @@ void ki_freshness_init(ki_freshness *freshness);
 void ki_metrics_add(ki_metrics_record *record, ki_metric_id id, uint64_t by);
 /* Adds a value to a summary. */
 void ki_metrics_observe(ki_metrics_record *record, ki_metric_id id, double value);
+/* Adds the time that processing what was popped from the queue took. */
+void ki_metrics_processed(ki_metrics_record *record, int64_t duration_ns);
 void ki_metrics_relist(ki_metrics_record *record, int cause); /* a ki_status, or a KI_RELIST_ above */
 const char *ki_relist_cause_name(int cause);
 /* Counts a consecutive failure. NULL: counts nothing. */

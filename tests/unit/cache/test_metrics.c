@@ -30,8 +30,11 @@ typedef struct inside {
 
 static void check_labels(const ki_sample *sample, void *user) {
     inside *self = user;
+    assert_string_equal(sample->labels[0].name, "name");
+    if (strncmp(sample->metric->name, "rest_client_", strlen("rest_client_")) == 0)
+        return;
     assert_true(sample->label_count == KI_INFORMER_LABELS || sample->label_count == KI_INFORMER_LABELS + 1);
-    assert_string_equal(sample->labels[2].name, "resource");
+    assert_string_equal(sample->labels[3].name, "resource");
     assert_non_null(sample->informer);
     assert_null(sample->elector);
     if (self->factory)
@@ -51,10 +54,20 @@ static void open_measured(stage *s, const ki_resource *resource, const char *nam
     start_stage(s);
 }
 
-/* Collects the samples and asserts the notes. */
+static ki_sample processing; /* informer_processing_latency_seconds, as last seen */
+
+static void visit(const ki_sample *sample, void *user) {
+    if (strcmp(sample->metric->name, "informer_processing_latency_seconds") == 0) {
+        processing = *sample;
+        processing.buckets = NULL;
+    } else {
+        metrics_library_visit(sample, user);
+    }
+}
+
+/* Collects the samples and asserts the notes of all but the processing latency, which each change observes. */
 static void expect_samples(const stage *s, const char *notes) {
-    assert_int_equal(ki_metrics_visit_informer(s->informer, &(ki_metrics_visit){ metrics_library_visit, &library }),
-                     KI_OK);
+    assert_int_equal(ki_metrics_visit_informer(s->informer, &(ki_metrics_visit){ visit, &library }), KI_OK);
     metrics_library_expect(&library, notes);
 }
 
@@ -147,6 +160,63 @@ TEST(fields_that_do_not_fit_their_view_are_counted) {
     ki_object_format_unref(options.format);
 }
 
+static ki_sample last_version;
+
+static void take_version(const ki_sample *sample, void *user) {
+    (void)user;
+    if (strcmp(sample->metric->name, "informer_store_resource_version") == 0)
+        last_version = *sample;
+}
+
+/* A double holds no more digits. client-go cuts them as well (parseRVForMetricsWithTruncation). */
+TEST(the_store_s_version_has_its_last_15_digits) {
+    static const struct {
+        const char *line;
+        double value; /* -1: no sample */
+    } cases[] = {
+        { "bookmark 11", 11 },
+        { "bookmark 999999999999999", 999999999999999 },
+        { "bookmark 1234567890123456789", 567890123456789 },
+        { "bookmark 20000000000000000007", 7 },
+        { "bookmark v30000000000000000007", -1 },
+    };
+    stage s;
+    open_measured(&s, &configmaps, NULL, false);
+    play_each(&s, "{10: a=5}; open");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        play_each(&s, cases[i].line);
+        last_version.value = -1;
+        assert_int_equal(ki_metrics_visit_informer(s.informer, &(ki_metrics_visit){ take_version, NULL }), KI_OK);
+        assert_true(last_version.value == cases[i].value);
+    }
+    close_stage(&s);
+}
+
+static void take_time(const ki_event *event, void *user) {
+    stage *s = user;
+    (void)event;
+    s->engine.now += KI_MILLISECONDS(30);
+}
+
+/* What a handler on the loop does is not part of it: as in client-go, handlers have a queue of their own. */
+TEST(processing_is_observed_once_for_each_pop) {
+    stage s;
+    const ki_handler slow = { .on_add = take_time, .on_update = take_time };
+    open_measured(&s, &configmaps, NULL, false);
+    assert_int_equal(ki_informer_register(s.informer, &slow, &s, &KI_REGISTRATION_OPTIONS(.on_loop = true), NULL, NULL),
+                     KI_OK);
+    play_each(&s, "{10: a=5}; open");
+    expect_samples(
+        &s, "reflector_lists+1 reflector_watches+1 reflector_list_duration_seconds~0 reflector_items_per_list~1");
+    uint64_t before = processing.count;
+    play_each(&s, "~a=11; ~a=12");
+    expect_samples(&s, "informer_events+2");
+    assert_int_equal(processing.count - before, 2);
+    assert_true(processing.value == 0);
+    assert_int_equal(processing.metric->bound_count, 12);
+    close_stage(&s);
+}
+
 TEST(bytes_held_are_those_of_the_objects_in_the_store) {
     stage s;
     char notes[512];
@@ -159,13 +229,14 @@ TEST(bytes_held_are_those_of_the_objects_in_the_store) {
     snprintf(
         notes, sizeof notes,
         "reflector_lists+1 reflector_watches+1 informer_events+2 reflector_list_duration_seconds~0 "
-        "reflector_items_per_list~2 reflector_last_resource_version=1101 informer_objects=1 informer_object_bytes=%zu "
-        "informer_queue_depth=0 informer_synced=1 informer_staleness_seconds=0",
+        "reflector_items_per_list~2 informer_store_resource_version=1101 informer_objects=1 informer_object_bytes=%zu "
+        "informer_queued_items=0 informer_synced=1 informer_staleness_seconds=0",
         memory);
     expect_samples(&s, notes);
     play_each(&s, "-a=1102");
-    expect_samples(&s, "informer_events+1 reflector_last_resource_version=1102 informer_objects=0 "
-                       "informer_object_bytes=0 informer_queue_depth=0 informer_synced=1 informer_staleness_seconds=0");
+    expect_samples(&s,
+                   "informer_events+1 informer_store_resource_version=1102 informer_objects=0 "
+                   "informer_object_bytes=0 informer_queued_items=0 informer_synced=1 informer_staleness_seconds=0");
     close_stage(&s);
 }
 
@@ -357,7 +428,7 @@ TEST(a_smaller_health_of_an_older_program_is_filled_so_far) {
 typedef struct reader {
     const char *at;
     char family[128], type[16];
-    char families[TEXT], samples[32768];
+    char families[TEXT], samples[65536];
 } reader;
 
 static void need(const reader *r, bool ok, const char *what) {
@@ -386,7 +457,10 @@ static void take_family(reader *r) {
     take_name(r, r->family, sizeof r->family);
     take(r, " ");
     take_name(r, r->type, sizeof r->type);
-    need(r, !strcmp(r->type, "counter") || !strcmp(r->type, "gauge") || !strcmp(r->type, "summary"), "a type");
+    need(r,
+         !strcmp(r->type, "counter") || !strcmp(r->type, "gauge") || !strcmp(r->type, "summary") ||
+             !strcmp(r->type, "histogram"),
+         "a type");
     snprintf(line, sizeof line, "\n%s\n", r->family);
     need(r, !strstr(r->families, line), "a family once");
     strncat(r->families, line, sizeof r->families - strlen(r->families) - 1);
@@ -444,6 +518,8 @@ static void take_sample(reader *r) {
         take(r, "_total");
     else if (strcmp(r->type, "summary") == 0)
         take(r, r->at[1] == 's' ? "_sum" : "_count");
+    else if (strcmp(r->type, "histogram") == 0)
+        take(r, r->at[1] == 's' ? "_sum" : r->at[1] == 'c' ? "_count" : "_bucket");
     take_labels(r);
     snprintf(line, sizeof line, "\n%.*s", (int)(r->at - begin), begin);
     need(r, !strstr(r->samples, line), "a series once");
@@ -497,7 +573,7 @@ typedef struct host {
     int exact;
 } host;
 
-static ki_status open_host(host *h, const ki_allocator *allocator) {
+static ki_status open_named_host(host *h, const ki_allocator *allocator, const char *name) {
     memset(h, 0, sizeof *h);
     if (!test_engine_open(&h->engine, allocator, 1))
         return KI_ERR_NO_MEMORY;
@@ -506,9 +582,13 @@ static ki_status open_host(host *h, const ki_allocator *allocator) {
         (metrics_library){ .common_labels = KI_INFORMER_LABELS, .on_sample = check_labels, .user = &h->inside };
     ki_status status = kt_memory_transport_new(h->engine.engine, &server, &h->transport, NULL);
     if (!status)
-        status =
-            ki_factory_new_on(NULL, h->transport, &KI_FACTORY_OPTIONS(.engine = h->engine.engine), &h->factory, NULL);
+        status = ki_factory_new_on(NULL, h->transport, &KI_FACTORY_OPTIONS(.engine = h->engine.engine, .name = name),
+                                   &h->factory, NULL);
     return status;
+}
+
+static ki_status open_host(host *h, const ki_allocator *allocator) {
+    return open_named_host(h, allocator, NULL);
 }
 
 static void close_host(host *h) {
@@ -552,14 +632,19 @@ TEST(the_text_is_strict_and_complete) {
     assert_int_equal(ki_factory_metrics_text(h.factory, &text, NULL), KI_OK);
     read_strictly(text);
     static const char *const lines[] = {
-        "\nreflector_lists_total{group=\"\",version=\"v1\",resource=\"configmaps\",namespace=\"team\",label_selector="
+        "\nreflector_lists_total{name=\"\",group=\"\",version=\"v1\",resource=\"configmaps\",namespace=\"team\",label_"
+        "selector="
         "\"\",field_selector=\"a=\\\"b\\\\\\\\c\\nd\\\"\",keep=\"object\"} 1\n",
         "label_selector=\"plain\",field_selector=\"\",keep=\"object\",handler=\"same\"} 0\n",
         "label_selector=\"plain\",field_selector=\"\",keep=\"object\",handler=\"handler\"} 0\n",
-        "\nreflector_last_resource_version{",
+        "\ninformer_store_resource_version{",
         "\nreflector_items_per_list_count{",
         "\nreflector_items_per_list_sum{",
-        "\ninformer_staleness_seconds{group=\"\",version=\"v1\",resource=\"configmaps\",namespace=\"team\","
+        "\nrest_client_requests_total{name=\"\",code=\"200\",method=\"GET\",host=\"none\"} ",
+        "\nrest_client_request_duration_seconds_bucket{name=\"\",verb=\"GET\",host=\"none\",le=\"0.005\"} ",
+        "\ninformer_processing_latency_seconds_count{name=\"\",group=\"\",version=\"v1\",resource=\"configmaps\",",
+        "\ninformer_queued_items{name=\"\",group=\"\",version=\"v1\",resource=\"configmaps\",",
+        "\ninformer_staleness_seconds{name=\"\",group=\"\",version=\"v1\",resource=\"configmaps\",namespace=\"team\","
         "label_selector=\"plain\",field_selector=\"\",keep=\"object\"} 1.234000000\n",
         "\n# TYPE informer_pending_notifications gauge\n",
     };
@@ -568,6 +653,48 @@ TEST(the_text_is_strict_and_complete) {
             fail_msg("no %s in\n%s", lines[i], text);
     ki_metrics_text_free(text);
     ki_metrics_text_free(NULL);
+    close_host(&h);
+}
+
+/* Two factories of one process, whose texts the program puts together: no line is in both. */
+TEST(factories_with_names_have_no_series_in_common) {
+    host hosts[2];
+    char *texts[2];
+    static const char *const names[] = { "one", "two" };
+    for (int i = 0; i < 2; i++) {
+        host *h = &hosts[i];
+        assert_int_equal(open_named_host(h, NULL, names[i]), KI_OK);
+        assert_int_equal(add_informers(h), KI_OK);
+        assert_true(test_engine_advance(&h->engine, 0));
+        assert_int_equal(ki_factory_metrics_text(h->factory, &texts[i], NULL), KI_OK);
+        read_strictly(texts[i]);
+    }
+    assert_non_null(
+        strstr(texts[0], "\nrest_client_requests_total{name=\"one\",code=\"200\",method=\"GET\",host=\"none\"} "));
+    assert_non_null(
+        strstr(texts[1], "\ninformer_queued_items{name=\"two\",group=\"\",version=\"v1\",resource=\"configmaps\","));
+    for (const char *line = texts[0], *end; *line; line = end + 1) {
+        end = strchr(line, '\n');
+        const char *value = memchr(line, '}', (size_t)(end - line));
+        char series[1024];
+        snprintf(series, sizeof series, "\n%.*s", value ? (int)(value - line) : 0, line);
+        if (value && strstr(texts[1], series))
+            fail_msg("both have %s", series + 1);
+    }
+    for (int i = 0; i < 2; i++) {
+        ki_metrics_text_free(texts[i]);
+        close_host(&hosts[i]);
+    }
+}
+
+TEST(a_factory_s_name_has_a_limit) {
+    char name[KI_FACTORY_NAME_MAX + 2];
+    host h;
+    memset(name, 'a', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    assert_int_equal(open_named_host(&h, NULL, name), KI_ERR_LIMIT);
+    close_host(&h);
+    assert_int_equal(open_named_host(&h, NULL, name + 1), KI_OK);
     close_host(&h);
 }
 

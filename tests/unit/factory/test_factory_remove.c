@@ -87,8 +87,9 @@ CONTROLLER_TEST(a_removed_informer_ends_and_the_others_continue) {
     assert_int_equal(removed.deletes, 0);
     assert_int_equal(other.adds, 2);
     assert_true(ki_factory_has_synced(stage.factory));
-    assert_true(stage_metric(&stage, "informer_objects{group=\"\",version=\"v1\",resource=\"configmaps\"") < 0);
-    assert_true(stage_metric(&stage, "informer_objects{group=\"\",version=\"v1\",resource=\"secrets\"") == 2);
+    assert_true(stage_metric(&stage, "informer_objects{name=\"\",group=\"\",version=\"v1\",resource=\"configmaps\"") <
+                0);
+    assert_true(stage_metric(&stage, "informer_objects{name=\"\",group=\"\",version=\"v1\",resource=\"secrets\"") == 2);
 }
 
 CONTROLLER_TEST(the_same_resource_can_be_asked_for_again) {

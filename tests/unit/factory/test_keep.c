@@ -341,14 +341,16 @@ CONTROLLER_TEST(each_form_is_an_informer_of_its_own_which_those_who_ask_for_it_s
     assert_string_equal(cached(informers[KI_KEEP_METADATA], "shop/a", true), "textview t1");
     assert_string_equal(cached(informers[KI_KEEP_VIEW], "shop/a", true), "view t1");
     assert_string_equal(cached(informers[KI_KEEP_KEYS], "shop/a", false), "");
-    assert_int_equal(stage_metric(&stage,
-                                  "reflector_lists_total{group=\"\",version=\"v1\",resource=\"pods\",namespace=\"\","
-                                  "label_selector=\"\",field_selector=\"\",keep=\"keys\"}"),
-                     1);
-    assert_int_equal(stage_metric(&stage,
-                                  "reflector_lists_total{group=\"\",version=\"v1\",resource=\"pods\",namespace=\"\","
-                                  "label_selector=\"\",field_selector=\"\",keep=\"object or view\"}"),
-                     1);
+    assert_int_equal(
+        stage_metric(&stage,
+                     "reflector_lists_total{name=\"\",group=\"\",version=\"v1\",resource=\"pods\",namespace=\"\","
+                     "label_selector=\"\",field_selector=\"\",keep=\"keys\"}"),
+        1);
+    assert_int_equal(
+        stage_metric(&stage,
+                     "reflector_lists_total{name=\"\",group=\"\",version=\"v1\",resource=\"pods\",namespace=\"\","
+                     "label_selector=\"\",field_selector=\"\",keep=\"object or view\"}"),
+        1);
 }
 
 struct placed {

@@ -465,7 +465,7 @@ CONTROLLER_TEST(a_set_is_one_informer_by_its_name) {
     assert_ptr_not_equal(first, other);
     assert_ptr_equal(request(&stage, "tenants", KI_QUEUE_IN_ORDER), first);
     stage_start(&stage);
-    assert_true(stage_metric(&stage, "informer_synced{group=\"\",version=\"v1\",resource=\"configmaps\","
+    assert_true(stage_metric(&stage, "informer_synced{name=\"\",group=\"\",version=\"v1\",resource=\"configmaps\","
                                      "namespace=\"(tenants)\"") == 0);
 }
 

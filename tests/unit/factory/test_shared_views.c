@@ -84,8 +84,9 @@ CONTROLLER_TEST(each_user_reads_its_own_struct) {
     expect_both(c);
     ki_object_unref(c);
     assert_int_equal(
-        stage_metric(&stage,
-                     "reflector_lists_total{group=\"\",version=\"v1\",resource=\"configmaps\",namespace=\"default\""),
+        stage_metric(
+            &stage,
+            "reflector_lists_total{name=\"\",group=\"\",version=\"v1\",resource=\"configmaps\",namespace=\"default\""),
         1);
 }
 

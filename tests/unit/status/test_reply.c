@@ -152,7 +152,7 @@ REPLY_TEST(metrics_have_the_format_that_the_client_accepts) {
                                                                        : "text/plain; version=0.0.4; charset=utf-8");
         expect(200, rows[i].is_openmetrics ? "# TYPE informer_events counter\n# HELP informer_events Adds"
                                            : "# TYPE informer_events_total counter\n# HELP informer_events_total Adds");
-        expect(200, "informer_events_total{group=\"\",version=\"v1\",resource=\"configmaps\"");
+        expect(200, "informer_events_total{name=\"\",group=\"\",version=\"v1\",resource=\"configmaps\"");
         assert_int_equal(strstr(reply.body.data, "# EOF\n") != NULL, rows[i].is_openmetrics);
         assert_int_equal(strstr(reply.body.data, "# UNIT") != NULL, rows[i].is_openmetrics);
     }
