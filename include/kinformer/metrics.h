@@ -56,9 +56,9 @@ typedef struct ki_label {
  * namespace, label_selector, field_selector and keep ("" without a value); keep is "object", "metadata", "view" or
  * "keys" (ki_keep), and "object or view" or "metadata or view" with keep_at_limit; then `cause` of informer_relists,
  * and `handler` of informer_pending_notifications. Labels of requests' metrics: name (the factory's), code ("<error>"
- * without a response), method and host; of their durations name, verb and host. Labels of controllers' metrics: controller; then `result` of
- * controller_runtime_reconcile. Labels of work queues' metrics: name; then `controller` of a controller's queue; then,
- * of the depth of a queue by priority, `priority`. Label of electors' metrics: name. */
+ * without a response), method and host; of their durations name, verb and host. Labels of controllers' metrics:
+ * controller; then `result` of controller_runtime_reconcile. Labels of work queues' metrics: name; then `controller` of
+ * a controller's queue; then, of the depth of a queue by priority, `priority`. Label of electors' metrics: name. */
 typedef struct ki_sample {
     const ki_metric *metric;
     const ki_label *labels;

@@ -174,11 +174,27 @@ static ki_status pending_of(ki_informer *informer, handler_pending **ret_handler
 
 /* --- samples ------------------------------------------------------------------------------------------------------ */
 
+/* The values are borrowed from the informer. */
+static void labels_of(const ki_informer *informer, ki_label ret_labels[KI_INFORMER_LABELS]) {
+    const ki_selection *selection = informer->selection;
+    const ki_label labels[KI_INFORMER_LABELS] = {
+        { "name", informer->options.name ? informer->options.name : "" },
+        { "group", selection->resource.group },
+        { "version", selection->resource.version },
+        { "resource", selection->resource.plural },
+        { "namespace", selection->namespace_name },
+        { "label_selector", selection->label_selector },
+        { "field_selector", selection->field_selector },
+        { "keep", selection->keep_name },
+    };
+    memcpy(ret_labels, labels, sizeof labels);
+}
+
 /* Passes a sample with the informer's labels and, unless it is NULL, the metric's own. */
 static void pass(const ki_informer *informer, const ki_metrics_visit *to, ki_metric_id id, const ki_label *own,
                  double value) {
     ki_label labels[KI_INFORMER_LABELS + 1];
-    memcpy(labels, informer->metrics.labels, sizeof informer->metrics.labels);
+    labels_of(informer, labels);
     if (own)
         labels[KI_INFORMER_LABELS] = *own;
     to->visit(&(ki_sample){ .metric = &table[id],
@@ -221,11 +237,12 @@ static void visit_processing(const ki_informer *informer, const ki_metrics_visit
     const ki_metrics_record *record = &informer->metrics;
     informer_visit own = { informer, to };
     const ki_metrics_visit with_informer = { visit_of_informer, &own };
+    ki_label labels[KI_INFORMER_LABELS];
+    labels_of(informer, labels);
     ki_histogram histogram = { .sum_ns = read_relaxed(&record->processing_ns) };
     for (size_t i = 0; i <= KI_PROCESSING_BOUNDS; i++)
         histogram.counts[i] = read_relaxed(&record->processing[i]);
-    ki_metrics_pass_histogram(&with_informer, &table[KI_METRIC_PROCESSING], record->labels, KI_INFORMER_LABELS,
-                              &histogram);
+    ki_metrics_pass_histogram(&with_informer, &table[KI_METRIC_PROCESSING], labels, KI_INFORMER_LABELS, &histogram);
 }
 
 /* The gauges of what the cache has now. */
@@ -263,7 +280,9 @@ static void visit_cache(const ki_informer *informer, const ki_metrics_visit *to)
 ki_status ki_metrics_visit_informer(ki_informer *informer, const ki_metrics_visit *to) {
     const ki_metrics_record *record = &informer->metrics;
     handler_pending *handlers = NULL;
+    ki_label labels[KI_INFORMER_LABELS];
     size_t count = 0;
+    labels_of(informer, labels);
     ki_status status = pending_of(informer, &handlers, &count);
     if (status)
         return status;
@@ -276,7 +295,7 @@ ki_status ki_metrics_visit_informer(ki_informer *informer, const ki_metrics_visi
     }
     for (size_t i = 0; i < KI_METRIC_SUMMARIES; i++)
         to->visit(&(ki_sample){ .metric = &table[KI_METRIC_LIST_DURATION + i],
-                                .labels = record->labels,
+                                .labels = labels,
                                 .label_count = KI_INFORMER_LABELS,
                                 .value = read_relaxed(&record->summaries[i].sum),
                                 .count = read_relaxed(&record->summaries[i].count),

@@ -167,21 +167,6 @@ static void report_index_errors(ki_task *task, void *user) {
 
 /* --- new ---------------------------------------------------------------------------------------------------------- */
 
-static void set_labels(ki_informer *informer) {
-    const ki_selection *selection = informer->selection;
-    const ki_label labels[KI_INFORMER_LABELS] = {
-        { "name", informer->options.name ? informer->options.name : "" },
-        { "group", selection->resource.group },
-        { "version", selection->resource.version },
-        { "resource", selection->resource.plural },
-        { "namespace", selection->namespace_name },
-        { "label_selector", selection->label_selector },
-        { "field_selector", selection->field_selector },
-        { "keep", selection->keep_name },
-    };
-    memcpy(informer->metrics.labels, labels, sizeof labels);
-}
-
 /* Makes what other threads share: the locks and health. */
 static ki_status init_shared(ki_informer *informer, ki_error *err) {
     ki_status status = ki_fair_mutex_init(&informer->change_lock, err);
@@ -287,7 +272,6 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     informer->processor.pack_user = informer;
     informer->selection = ki_selection_ref(options->selection);
     informer->is_custom = ki_resource_is_custom(&informer->selection->resource);
-    set_labels(informer);
     ki_feed *feed;
     ki_status status = init_shared(informer, err);
     if (status)

@@ -56,8 +56,6 @@ enum {
 };
 
 typedef struct ki_metrics_record {
-    /* Constant. */
-    ki_label labels[KI_INFORMER_LABELS]; /* values borrowed from the informer */
     /* Written on the loop. */
     _Atomic uint64_t counters[KI_METRIC_COUNTERS];
     _Atomic uint64_t relists[KI_RELIST_CAUSES];

@@ -1,5 +1,5 @@
-/* test_metered.c: which requests are counted, under which labels, and which durations are observed. What every transport
- * promises is in test_memory_transport.c. */
+/* test_metered.c: which requests are counted, under which labels, and which durations are observed. What every
+ * transport promises is in test_memory_transport.c. */
 #include "src/base/error.h"
 #include "src/transport/metered.h"
 #include "testing/memory/transport.h"
