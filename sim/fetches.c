@@ -277,6 +277,7 @@ static bool is_outwaited(const sim_fetch *fetch) {
         if (other->key == fetch->key && other->informer == fetch->informer &&
             fetch->asked_at - other->asked_at >= limit &&
             (other->asked_at >= fetches->keys[fetch->key].result_at ||
+             fetches->keys[fetch->key].result_at >= fetch->asked_at ||
              __builtin_popcount(fetches->keys[fetch->key].informers) > 1))
             return true;
     }

@@ -227,8 +227,10 @@ static void handle_error_response(ki_pending_request *pending) {
         return;
     ki_status_to_error(pending->allocator, response->http_status, body, pending->retry_after_ms, &err);
     name_conflict(pending, &err);
-    if (ki_response_make_error(response, pending->retry_after_ms))
+    if (ki_response_make_error(response, pending->retry_after_ms)) {
         ki_error_no_memory(&err, "reading a response");
+        err.retry_after_ms = pending->retry_after_ms; /* the server's, whatever memory there is */
+    }
     finish(pending, &err);
 }
 

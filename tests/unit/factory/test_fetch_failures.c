@@ -2,6 +2,7 @@
  * is due, and with the cause. On the embedded API server, in the engine's time. */
 #include "tests/support/controller_stage.h"
 #include "tests/support/fetch/fetch_stage.h"
+#include "tests/support/scarce_memory.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -138,4 +139,35 @@ CONTROLLER_TEST(what_waits_longer_than_a_retry_after_is_told_so_at_once) {
     assert_int_equal(fetch_last_error.retry_after_ms, 60000);
     ask_at_once(pods, "shop/b", "shop/b timeout;"); /* the server is busy for all objects */
     assert_int_equal(fetch_last_error.http_status, 429);
+}
+
+/* Returns false if the question could not be asked. */
+static bool ask_a_busy_server(const ki_allocator *allocator) {
+    static char nobody[] = "";
+    ki_informer *pods = NULL;
+    bool is_asked = false;
+    if (stage_open(&stage, allocator) && !ki_factory_informer(stage.factory, KI_PODS, NULL, &pods, NULL)) {
+        fetch_fault(FETCH_COUNT_GETS);
+        fetch_fault("status,code=503,retry-after=60,verb=get,resource=pods");
+        fetch_fault(FETCH_NO_LIST);
+        assert_int_equal(ki_factory_start(stage.factory, NULL), KI_OK);
+        stage_advance(&stage, 10);
+        is_asked = !ki_informer_get_or_fetch_async(pods, "shop/a", -1, fetch_answer, nobody, NULL);
+        stage_advance(&stage, 50000);
+        assert_in_range(fetch_count_requests(), 0, 1);
+    }
+    stage_close(&stage);
+    return is_asked;
+}
+
+TEST(a_retry_after_counts_whatever_allocation_fails) {
+    bool failed = true;
+    for (size_t n = 0; failed; n++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, n);
+        bool is_asked = ask_a_busy_server(&memory.allocator);
+        failed = scarce_memory_failed(&memory);
+        assert_true(is_asked || failed);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+    }
 }
