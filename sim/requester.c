@@ -167,10 +167,11 @@ static void note_version(const sim_exchange *exchange) {
     }
 }
 
-/* Returns true if the client may list after a silent watch: memory was short, or a consistency check found a
- * difference. */
+/* Returns true if the client may list after a silent watch: memory was short, a consistency check found a difference,
+ * or the watch had no version. */
 static bool may_list(const sim_world *world) {
-    return world->plan.consistency_check_ms > 0 || sim_plan_has(&world->plan, SIM_NO_MEMORY);
+    return world->plan.no_list_versions || world->plan.consistency_check_ms > 0 ||
+           sim_plan_has(&world->plan, SIM_NO_MEMORY);
 }
 
 /* Fails the run if the client noticed the silence of its connection too late. */

@@ -28,9 +28,6 @@ void ki_reflector_count_silent_watch(ki_reflector *reflector) {
 }
 
 bool ki_reflector_needs_check(const ki_reflector *reflector) {
-    if (ki_resource_version_compare(reflector->resource_version, "0") == KI_ORDER_SAME ||
-        !reflector->resource_version[0])
-        return false; /* every server knows these versions */
     int64_t silence = ki_engine_now(reflector->options.engine) - reflector->version_known_at;
     return reflector->silent_watches >= SILENT_WATCHES && silence >= KI_REFLECTOR_IDLE;
 }

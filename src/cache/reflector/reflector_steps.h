@@ -50,6 +50,11 @@ static inline bool ki_reflector_is_older(const char *version, const char *than) 
     return ki_resource_version_compare(version, than) == KI_ORDER_OLDER;
 }
 
+/* Returns true for a version from which a watch begins with all objects, without those deleted before. */
+static inline bool ki_reflector_is_any(const char *version) {
+    return version[0] == '\0' || strcmp(version, "0") == 0;
+}
+
 /* reflector_list.c */
 /* Requests a list or its next page. `step`: one of the four list steps. */
 void ki_reflector_list(ki_reflector *reflector, ki_reflector_step step);

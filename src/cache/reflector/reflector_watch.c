@@ -367,10 +367,11 @@ void ki_reflector_stream_deadline(ki_reflector *reflector) {
 
 /* --- how a watch ends --------------------------------------------------------------------------------------------- */
 
-/* Returns the watch, or the check that must precede it. A watch that brought an older change does not show where it
- * was: a list finds what a resume from the last version would miss. */
+/* Returns the watch, or the check or list that must precede it. A watch that brought an older change does not show
+ * where it was, and a watch from any version does not show what was deleted before it: a list finds what the next watch
+ * would miss. */
 static ki_reflector_step next_watch(const ki_reflector *reflector) {
-    if (reflector->watch.has_older_change)
+    if (reflector->watch.has_older_change || ki_reflector_is_any(reflector->resource_version))
         return KI_REFLECT_BEGIN;
     return ki_reflector_needs_check(reflector) ? KI_REFLECT_CHECK : KI_REFLECT_WATCH;
 }
@@ -383,6 +384,8 @@ void ki_reflector_reopen(ki_reflector *reflector, bool with_jitter) {
     ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
     if (reflector->watch.has_older_change)
         ki_reflector_count_relist(reflector, KI_RELIST_OLDER_CHANGE);
+    else if (ki_reflector_is_any(reflector->resource_version))
+        ki_reflector_count_relist(reflector, KI_RELIST_NO_VERSION);
     ki_reflector_schedule_at(reflector, next_watch(reflector), ki_engine_now(engine) + delay);
 }
 
@@ -500,9 +503,8 @@ static ki_status open_watch(ki_reflector *reflector, const char *version, bool i
         .user = reflector,
     };
     int64_t now = ki_engine_now(engine);
-    bool holds_version = version[0] == '\0' || strcmp(version, "0") == 0;
     reflector->heard_at = now;
-    reflector->watch = (ki_watch_progress){ .opened_at = now, .holds_version = holds_version };
+    reflector->watch = (ki_watch_progress){ .opened_at = now, .holds_version = ki_reflector_is_any(version) };
     memcpy(reflector->watch.version, reflector->resource_version, sizeof reflector->resource_version);
     ki_log_write(ki_engine_log(engine), KI_LOG_DEBUG, "reflector", "%s: %s opened at \"%s\", for %lld s",
                  reflector->options.name, name_of_stream(reflector), version, (long long)options.timeout_s);

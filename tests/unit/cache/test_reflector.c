@@ -388,6 +388,26 @@ TEST(a_watch_that_repeats_what_is_known_is_resumed) {
     }
 }
 
+/* A watch from no version begins with the objects that there are: what was deleted before it is in no event. */
+TEST(a_watch_that_ends_without_a_version_is_followed_by_a_list) {
+    play_reflector("? list rv=0 limit=500; {-: a=5 b=7}; ? {-: a=5 b=7}, watch; open; +a=5; +b=7; wait 6000; close; ? "
+                   "+a=5, +b=7, list limit=500; {-: a=5}; ? {-: a=5}, watch",
+                   by_pages);
+    play_reflector(
+        "? list rv=0 limit=500; {0: a=5}; ? {0: a=5}, watch rv=0; open; +a=5; wait 30000; fail cut; wait 1000; ? "
+        "+a=5, list rv=0 limit=500",
+        by_pages);
+    play_reflector("? list rv=0 limit=500; {-:}; ? {-:}, watch; fail 429; wait 1600; ? list limit=500", by_pages);
+}
+
+TEST(watches_without_a_version_that_end_at_once_make_no_tight_loop) {
+    play_reflector("? list rv=0 limit=500; {-: a=5}; ? {-: a=5}, watch; open; +a=5; close; wait 1000; ? +a=5, list "
+                   "limit=500; {-: a=5}; ? {-: a=5}, watch; open; +a=5; close; state backing off; ? +a=5; quiet 799; "
+                   "wait 801; ? list limit=500; {-: a=5}; ? {-: a=5}, watch; open; +a=5; close; ? +a=5; quiet 1599; "
+                   "wait 1601; ? list limit=500",
+                   by_pages);
+}
+
 /* The version of an earlier list is not the one to watch from: it can be the one that expired. */
 TEST(a_list_without_a_version_is_watched_from_none_and_resumed_from_the_events) {
     play_reflector("? list rv=0 limit=500; {-: a=5}; ? {-: a=5}, watch; rv -; open; +a=5; rv -; ~a=20; rv 20; +b=3; rv "
