@@ -3,6 +3,8 @@
 
 #include "cli.h"
 
+#include "src/base/string_view.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -94,22 +96,9 @@ void say(const char *command, const char *format, ...) {
     fputc('\n', stderr);
 }
 
-/* Returns the size in bytes of the control character at `c` (UTF-8); 0 if there is none. */
-static size_t control_size(const unsigned char *c) {
-    if (*c < 0x20 || *c == 0x7f)
-        return 1;
-    if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) /* C1 controls; U+009B means the same as ESC [ */
-        return 2;
-    if (c[0] == 0xd8 && c[1] == 0x9c) /* U+061C, a direction mark */
-        return 2;
-    if (c[0] == 0xe2 && c[1] == 0x80 && (c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xa8 && c[2] <= 0xae)))
-        return 3;                                                                /* U+200E, U+200F, U+2028 to U+202E */
-    return c[0] == 0xe2 && c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9 ? 3 : 0; /* U+2066 to U+2069 */
-}
-
 void print_safe(FILE *out, const char *text) {
     for (const unsigned char *c = (const unsigned char *)text; *c;) {
-        size_t size = control_size(c);
+        size_t size = ki_str_control_size((const char *)c);
         if (size == 0)
             putc(*c++, out);
         for (; size; size--, c++)
@@ -142,7 +131,7 @@ static size_t columns_of(const unsigned char *c) {
 size_t width_of(const char *text) {
     size_t width = 0;
     for (const unsigned char *c = (const unsigned char *)text; *c;) {
-        size_t size = control_size(c);
+        size_t size = ki_str_control_size((const char *)c);
         width += size ? size : (*c & 0xc0) != 0x80;
         c += size ? size : 1;
     }

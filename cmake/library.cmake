@@ -1,6 +1,6 @@
 # libkinformer: kinformer (shared) and kinformer-static.
 set(folders base object wire transport auth client engine cache/store cache/queue cache/listener cache/reflector cache/informer cache/parts factory
-    workqueue controller)
+    workqueue controller readiness)
 list(TRANSFORM folders REPLACE "(.+)" "src/\\1/*.c" OUTPUT_VARIABLE patterns)
 ki_sources(sources ${patterns})
 ki_library(kinformer kinformer.map ${sources} ${yyjson_sources})

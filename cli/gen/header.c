@@ -4,6 +4,8 @@
 
 #include "fields.h"
 
+#include "src/base/string_view.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,25 +20,13 @@ enum {
 
 /* ---- comments ---- */
 
-/* Returns the size of a character that does not belong into a source: controls, and those that change the direction of
- * the text. 0: none. */
-static size_t control_size(const unsigned char *c) {
-    if (*c < 0x20 || *c == 0x7f)
-        return 1;
-    if ((c[0] == 0xc2 && c[1] < 0xa0) || (c[0] == 0xd8 && c[1] == 0x9c))
-        return 2;
-    if (c[0] == 0xe2 && c[1] == 0x80 && (c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xa8 && c[2] <= 0xae)))
-        return 3;
-    return c[0] == 0xe2 && c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9 ? 3 : 0;
-}
-
 /* Copies the first sentence of a text as part of a comment: no controls, one blank between words, and nothing that ends
  * or begins a comment. Returns its size. */
 static size_t copy_sentence(const char *text, char *out, size_t max) {
     size_t used = 0;
     bool gap = false;
     for (const unsigned char *c = (const unsigned char *)text; *c && used + 5 < max;) {
-        size_t control = control_size(c);
+        size_t control = ki_str_control_size((const char *)c);
         if (control || *c == ' ') {
             if (*c == '\n' && c[1] == '\n' && used)
                 break;

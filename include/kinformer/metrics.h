@@ -1,5 +1,5 @@
 /* metrics.h: metrics of informers, requests, controllers, electors and work queues: as OpenMetrics text, or as samples
- * for the program's metrics library.
+ * for the program's metrics library; and whether the informers are ready.
  *
  * For text, call ki_factory_metrics_text at each scrape. For a metrics library, call ki_factory_visit_metrics at each
  * of its collections: the program's function gets each sample with its labels and its current value. The names, labels
@@ -87,7 +87,16 @@ KI_API KI_MUST_CHECK ki_status ki_factory_visit_metrics(struct ki_factory *facto
  * Ownership: the caller frees `*ret_text` with ki_metrics_text_free before the factory's engine is freed. Threads,
  * Blocks: as ki_factory_visit_metrics. Errors: KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_factory_metrics_text(struct ki_factory *factory, char **ret_text, ki_error *err);
-/* Frees a text of ki_factory_metrics_text or ki_workqueue_metrics_text. NULL is accepted. */
+/* Writes whether the program is ready: all informers of the factory have synced, and none is stopped. `*ret_text` is
+ * the text of /readyz?verbose of libkinformer-status: a line for each informer, work queue and elector, the informers
+ * that need a person first, such as "[-]informer pods in shop: blocked, not synced, 0 objects: forbidden: list pods in
+ * namespace shop". A name from outside has "?" in place of controls and marks that change the direction of text.
+ * `ret_text` may be NULL. For a program that has its own HTTP server, or a watchdog; needs no other thread.
+ * Ownership, Threads, Blocks: as ki_factory_metrics_text, also in a handler. Errors: KI_ERR_NO_MEMORY, KI_ERR_INVALID,
+ * KI_ERR_STATE (the process was forked), KI_ERR_LIMIT (a text of more than 16 MiB); nothing is written. */
+KI_API KI_MUST_CHECK ki_status ki_factory_readiness_text(struct ki_factory *factory, bool *ret_is_ready,
+                                                         char **ret_text, ki_error *err);
+/* Frees a text of ki_factory_metrics_text, ki_factory_readiness_text or ki_workqueue_metrics_text. NULL is accepted. */
 KI_API void ki_metrics_text_free(char *text);
 #define KI_METRICS_CONTENT_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 

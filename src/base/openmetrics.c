@@ -139,6 +139,14 @@ typedef struct text_block {
     char text[];
 } text_block;
 
+char *ki_metrics_text_new(const ki_allocator *allocator, size_t size) {
+    text_block *block = ki_alloc(allocator, sizeof *block + size);
+    if (!block)
+        return NULL;
+    block->allocator = *allocator;
+    return block->text;
+}
+
 ki_status ki_openmetrics_end(ki_openmetrics *text, char **ret_text) {
     const char *end = text->is_prometheus ? "" : "# EOF\n";
     size_t size = strlen(end) + 1;
@@ -147,22 +155,20 @@ ki_status ki_openmetrics_end(ki_openmetrics *text, char **ret_text) {
         if (text->families[i].lines.failed)
             text->failed = text->families[i].lines.failed;
     }
-    text_block *block = text->failed ? NULL : ki_alloc(text->allocator, sizeof *block + size);
-    char *at = block ? block->text : NULL;
+    char *made = text->failed ? NULL : ki_metrics_text_new(text->allocator, size), *at = made;
     for (size_t i = 0; i < text->count; i++) {
         ki_buffer *lines = &text->families[i].lines;
-        if (block) {
+        if (made) {
             memcpy(at, lines->data, lines->size);
             at += lines->size;
         }
         ki_buffer_free(lines);
     }
     ki_free(text->allocator, text->families);
-    if (!block)
+    if (!made)
         return KI_ERR_NO_MEMORY;
     memcpy(at, end, strlen(end) + 1);
-    block->allocator = *text->allocator;
-    *ret_text = block->text;
+    *ret_text = made;
     return KI_OK;
 }
 

@@ -22,5 +22,7 @@ void ki_openmetrics_add(const ki_sample *sample, void *text);
 /* Ends the text, and frees everything else. The caller frees `*ret_text` with ki_metrics_text_free.
  * Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_openmetrics_end(ki_openmetrics *text, char **ret_text);
+/* Returns `size` bytes that ki_metrics_text_free frees; NULL without memory. */
+char *ki_metrics_text_new(const ki_allocator *allocator, size_t size);
 
 #endif

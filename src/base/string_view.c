@@ -59,6 +59,19 @@ bool ki_str_is_utf8(ki_str text) {
     return true;
 }
 
+size_t ki_str_control_size(const char *text) {
+    const unsigned char *c = (const unsigned char *)text;
+    if (*c < 0x20 || *c == 0x7f)
+        return *c ? 1 : 0;
+    if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) /* C1 controls; U+009B means the same as ESC [ */
+        return 2;
+    if (c[0] == 0xd8 && c[1] == 0x9c) /* U+061C, a direction mark */
+        return 2;
+    if (c[0] == 0xe2 && c[1] == 0x80 && (c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xa8 && c[2] <= 0xae)))
+        return 3;                                                                /* U+200E, U+200F, U+2028 to U+202E */
+    return c[0] == 0xe2 && c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9 ? 3 : 0; /* U+2066 to U+2069 */
+}
+
 /* The hash multiplies two 64-bit halves of the input to 128 bits and folds them, as wyhash does: every input bit
  * affects every output bit. Bytes are read little-endian on every machine, so that shards and tests agree between
  * machines. */

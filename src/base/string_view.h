@@ -37,6 +37,9 @@ bool ki_str_to_uint64(ki_str text, uint64_t max, uint64_t *ret_value);
  * not UTF-8. */
 size_t ki_str_utf8_size(ki_str text);
 bool ki_str_is_utf8(ki_str text);
+/* Returns the size of the character at `text` (UTF-8) if it is a control, or changes the direction of the text around
+ * it; else 0. Such a character from outside drives a terminal, or has one line read as another. */
+size_t ki_str_control_size(const char *text);
 /* Returns a 64-bit hash with a seed. All bits are well mixed, for tables and tries. */
 uint64_t ki_hash(const void *data, size_t size, uint64_t seed);
 

@@ -1,7 +1,7 @@
 /* chart.c: see chart.h. Coordinates are whole numbers, so that no locale changes them. */
 #include "src/status/chart.h"
 
-#include "src/status/text.h"
+#include "src/readiness/text.h"
 
 enum {
     STEP = 10, /* between two samples */

@@ -4,7 +4,7 @@
 #define KI_STATUS_HISTORY_H
 
 #include "src/engine/thread.h"
-#include "src/status/picture.h"
+#include "src/readiness/picture.h"
 
 enum {
     KI_HISTORY_SAMPLES = 90,

@@ -2,8 +2,8 @@
  * windows show their rows as blocks, which are no rows to a screen reader otherwise. */
 #include "src/status/page.h"
 
+#include "src/readiness/text.h"
 #include "src/status/chart.h"
-#include "src/status/text.h"
 
 #include <kinformer/version.h>
 

@@ -5,8 +5,9 @@
 #include "src/base/openmetrics.h"
 #include "src/http/accept.h"
 #include "src/http/gzip.h"
+#include "src/readiness/readiness.h"
+#include "src/readiness/text.h"
 #include "src/status/page.h"
-#include "src/status/readiness.h"
 
 #include <string.h>
 
@@ -37,8 +38,16 @@ static ki_status take_picture(const exchange *x, ki_picture *picture) {
 }
 
 static void respond_livez(const exchange *x) {
-    if (!ki_liveness_write(ki_sampler_late_s(x->source->sampler), &x->reply->body))
+    double late_s = ki_sampler_late_s(x->source->sampler);
+    ki_buffer *out = &x->reply->body;
+    if (late_s > 0) {
         x->reply->status = UNAVAILABLE;
+        ki_buffer_append_string(out, "[-]loop has not run for ");
+        ki_text_duration(out, late_s);
+        ki_buffer_append_string(out, "\nlivez check failed\n");
+    } else {
+        ki_buffer_append_string(out, "ok\n");
+    }
 }
 
 static void respond_readyz(const exchange *x) {

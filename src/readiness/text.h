@@ -1,13 +1,13 @@
-/* text.h: names and numbers as people read them, appended to a response. Any thread. */
-#ifndef KI_STATUS_TEXT_H
-#define KI_STATUS_TEXT_H
+/* text.h: names and numbers as people read them, appended to a text. Any thread. */
+#ifndef KI_READINESS_TEXT_H
+#define KI_READINESS_TEXT_H
 
 #include "src/base/buffer.h"
 
 #include <stdint.h>
 
-/* Appends text for HTML, between tags and in quoted attributes. Bytes that are not UTF-8, and control characters,
- * become "?". */
+/* Appends text for HTML, between tags and in quoted attributes. Bytes that are not UTF-8, control characters, and those
+ * that change the direction of the text become "?". */
 void ki_text_html(ki_buffer *out, const char *text);
 /* Appends the same for a line of plain text. */
 void ki_text_line(ki_buffer *out, const char *text);

@@ -1,5 +1,5 @@
 /* text.c: see text.h. No printf of fractions, which depend on the locale. */
-#include "src/status/text.h"
+#include "src/readiness/text.h"
 
 #include <inttypes.h>
 
@@ -15,8 +15,7 @@ static void append_escaped(ki_buffer *out, ki_str c, bool is_html) {
             ki_buffer_append_string(out, entities[i].text);
             return;
         }
-    bool is_control = c.size == 1 && ((unsigned char)c.data[0] < ' ' || c.data[0] == 0x7F);
-    ki_buffer_append_view(out, is_control ? ki_str_of("?") : c);
+    ki_buffer_append_view(out, ki_str_control_size(c.data) ? ki_str_of("?") : c);
 }
 
 static void append_text(ki_buffer *out, const char *text, bool is_html) {

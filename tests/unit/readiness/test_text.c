@@ -1,6 +1,6 @@
 /* test_text.c: names and numbers as people read them. */
 #include "src/base/memory.h"
-#include "src/status/text.h"
+#include "src/readiness/text.h"
 #include "tests/support/test.h"
 
 static ki_buffer out;
@@ -34,6 +34,24 @@ TEXT_TEST(names_are_escaped_for_html) {
 TEXT_TEST(a_name_in_a_line_ends_no_line) {
     ki_text_line(&out, "a\nb <\r> \x80");
     expect("a?b <?> ?");
+}
+
+TEXT_TEST(controls_and_marks_of_direction_are_not_shown) {
+    static const char *const hidden[] = { "\x1b",         "\x7f",         "\xc2\x9b",     "\xd8\x9c",
+                                          "\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x80\xa8", "\xe2\x80\xae",
+                                          "\xe2\x81\xa6", "\xe2\x81\xa9" };
+    static const char *const shown[] = { "\xc2\xa0",     "\xd8\x9b",     "\xe2\x80\x8d",
+                                         "\xe2\x80\xaf", "\xe2\x81\xaa", "\xe4\xb8\xad" };
+    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
+        ki_text_line(&out, hidden[i]);
+        expect("?");
+        ki_text_html(&out, hidden[i]);
+        expect("?");
+    }
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        ki_text_line(&out, shown[i]);
+        expect(shown[i]);
+    }
 }
 
 TEXT_TEST(numbers_are_short) {

@@ -1,6 +1,6 @@
 /* picture.c: see picture.h. The samples of one informer, queue or elector follow each other, or nearly so: each is
  * looked for from the last row back. */
-#include "src/status/picture.h"
+#include "src/readiness/picture.h"
 
 #include "src/base/memory.h"
 #include "src/base/string_view.h"

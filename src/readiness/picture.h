@@ -1,7 +1,7 @@
 /* picture.h: what a factory's informers, queues and electors are at one time, for the page, the probes and the charts.
  * Made of the samples of its metrics. Any thread. */
-#ifndef KI_STATUS_PICTURE_H
-#define KI_STATUS_PICTURE_H
+#ifndef KI_READINESS_PICTURE_H
+#define KI_READINESS_PICTURE_H
 
 #include <kinformer/factory.h>
 #include <kinformer/leader.h>

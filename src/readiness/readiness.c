@@ -1,21 +1,10 @@
 /* readiness.c: see readiness.h. */
-#include "src/status/readiness.h"
+#include "src/readiness/readiness.h"
 
-#include "src/status/text.h"
+#include "src/readiness/text.h"
 
 static void append(ki_buffer *out, const char *text) {
     ki_buffer_append_string(out, text);
-}
-
-bool ki_liveness_write(double late_s, ki_buffer *out) {
-    if (late_s > 0) {
-        append(out, "[-]loop has not run for ");
-        ki_text_duration(out, late_s);
-        append(out, "\nlivez check failed\n");
-        return false;
-    }
-    append(out, "ok\n");
-    return true;
 }
 
 /* "[+]informer pods in shop: watching, synced, 0.3 s old, 2,000 objects" */
