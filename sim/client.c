@@ -211,14 +211,17 @@ static void wrap_parts(sim_world *world, unsigned index) {
     watched->options.check_source = &informer->check_source.base;
 }
 
-/* Records the writes that every server has. */
-static void note_start(sim_world *world, sim_informer *informer) {
+uint64_t sim_client_common_write(const sim_world *world) {
     size_t applied = world->truth.log_count;
     for (unsigned i = 0; i < world->plan.servers; i++) {
         if (world->servers[i].applied < applied)
             applied = world->servers[i].applied;
     }
-    informer->last_write_at_start = applied ? world->truth.log[applied - 1] : 0;
+    return applied ? world->truth.log[applied - 1] : 0;
+}
+
+static void note_start(sim_world *world, sim_informer *informer) {
+    informer->last_write_at_start = sim_client_common_write(world);
     informer->restores = world->truth.restores;
 }
 

@@ -90,6 +90,8 @@ bool sim_client_has_views(const sim_informer *informer);
 void sim_client_stop(sim_world *world);
 /* Frees the handlers. */
 void sim_client_free(sim_world *world);
+/* Returns the last write that every server has; 0: none. */
+uint64_t sim_client_common_write(const sim_world *world);
 /* Adds a handler with random options to an informer, unless there are too many. Handlers may call it. */
 void sim_client_add_handler(sim_world *world, unsigned informer);
 /* Records which informers have a version that the restored cluster does not have. */

@@ -292,6 +292,33 @@ static bool is_of_first_set(const sim_informer *informer, uint32_t key) {
            ((informer->namespaces.first >> sim_key_ns(key) & 1) && !sim_namespaces_have_lost(informer, key));
 }
 
+/* Another set may have been given since the call was queued. */
+static void note_complete_set(sim_handler *handler) {
+    const sim_informer *own = informer_of(handler);
+    if (sim_namespaces_are_synced(own))
+        handler->complete_set = own->namespaces.given;
+}
+
+/* Fails the run if an object of a namespace is missing that has not changed since that was added. */
+static void on_namespaces_synced(ki_informer *informer, void *user) {
+    sim_handler *handler = user;
+    const sim_informer *own = informer_of(handler);
+    SIM_TRACE(handler->world, "handler %u: the set is complete", handler->number);
+    if (informer != own->informer || !own->plan->is_set)
+        FAIL(handler, "%u: on_namespaces_synced of another informer, or without a set", handler->number);
+    if (!handler->is_synced || handler->is_removed || handler->is_removal_requested)
+        FAIL(handler, "%u: on_namespaces_synced before on_synced, or after the removal", handler->number);
+    handler->unreported++;
+    note_complete_set(handler);
+    if (handler->complete_set != own->namespaces.given)
+        return;
+    for (uint32_t key = 0; key < SIM_KEYS; key++) {
+        uint64_t n = handler->world->truth.keys[key].n;
+        if (sim_namespaces_must_have(handler->world, own, key) && is_selected(handler, n) && handler->present[key] != n)
+            FAIL(handler, "%u: on_namespaces_synced before the add of %s", handler->number, sim_key_text(key));
+    }
+}
+
 /* Fails the run if an object is missing that has not changed since the client started. */
 static void on_synced(ki_informer *informer, void *user) {
     sim_handler *handler = user;
@@ -306,6 +333,7 @@ static void on_synced(ki_informer *informer, void *user) {
         FAIL(handler, "%u: on_synced before the informer is synced", handler->number);
     handler->is_synced = true;
     handler->unreported++;
+    note_complete_set(handler);
     const sim_informer *own = informer_of(handler);
     if (own->restores != truth->restores)
         return;
@@ -346,7 +374,7 @@ static bool filter(const ki_object *obj, void *user) {
 
 #define FUNCTIONS \
     .on_add = on_add, .on_update = on_update, .on_delete = on_delete, .on_synced = on_synced, \
-    .on_removed = on_removed, .on_changed = on_changed
+    .on_removed = on_removed, .on_changed = on_changed, .on_namespaces_synced = on_namespaces_synced
 
 const ki_handler sim_handler_functions = { FUNCTIONS };
 const ki_handler sim_handler_functions_filtered = { FUNCTIONS, .filter = filter };

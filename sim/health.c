@@ -202,8 +202,12 @@ void sim_health_check(sim_world *world) {
     for (unsigned i = 0; i < world->client.informer_count && world->client.factory; i++) {
         sim_informer *informer = &world->client.informers[i];
         ki_health health;
-        if (!informer->informer->is_started || informer->is_removed || informer->plan->is_set)
+        if (!informer->informer->is_started || informer->is_removed)
             continue;
+        if (informer->plan->is_set) {
+            sim_namespaces_check(world, i);
+            continue;
+        }
         ki_informer_health(informer->informer, &health);
         observation observed = observe(world, i);
         check_state(world, i, &health, &observed);

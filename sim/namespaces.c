@@ -1,6 +1,7 @@
 /* namespaces.c: see namespaces.h. */
 #include "sim/namespaces.h"
 
+#include "sim/oracle.h"
 #include "sim/world.h"
 
 #include "src/cache/informer/informer_parts.h"
@@ -40,6 +41,17 @@ static ki_status make_source(ki_selection *selection, void *user, ki_list_watch 
 
 /* --- changes ------------------------------------------------------------------------------------------------------ */
 
+static void note_added(sim_world *world, sim_namespaces *namespaces, unsigned set) {
+    for (unsigned ns = 0; ns < SIM_NAMESPACES; ns++) {
+        if (~namespaces->added & set & 1u << ns) {
+            namespaces->write_at_add[ns] = sim_client_common_write(world);
+            namespaces->restores_at_add[ns] = world->truth.restores;
+        }
+    }
+    namespaces->added |= set;
+    namespaces->given++;
+}
+
 /* Returns false without memory. */
 static bool give(sim_world *world, unsigned index, unsigned set) {
     sim_informer *informer = &world->client.informers[index];
@@ -63,8 +75,10 @@ static bool give(sim_world *world, unsigned index, unsigned set) {
             informer->namespaces.left_at[ns] = world->now;
         }
     }
-    if (!informer->is_removed)
+    if (!informer->is_removed) {
+        note_added(world, &informer->namespaces, set);
         informer->namespaces.now = set;
+    }
     return true;
 }
 
@@ -96,6 +110,54 @@ void sim_namespaces_in_handler(sim_world *world) {
 }
 
 /* --- what must hold ----------------------------------------------------------------------------------------------- */
+
+bool sim_namespaces_are_synced(const sim_informer *informer) {
+    bool are_synced = true;
+    for (unsigned ns = 0; ns < SIM_NAMESPACES && informer->plan->is_set; ns++)
+        if (informer->namespaces.now >> ns & 1)
+            are_synced = are_synced && ki_informer_namespace_health(informer->informer, names[ns], NULL);
+    return are_synced;
+}
+
+bool sim_namespaces_must_have(const sim_world *world, const sim_informer *informer, uint32_t key) {
+    const sim_namespaces *namespaces = &informer->namespaces;
+    const sim_key *state = &world->truth.keys[key];
+    unsigned ns = sim_key_ns(key);
+    return (namespaces->now & ~namespaces->left) >> ns & 1 && state->n && !state->is_poisoned &&
+           state->last_write <= namespaces->write_at_add[ns] &&
+           namespaces->restores_at_add[ns] == world->truth.restores &&
+           sim_truth_is_selected(&world->truth, &informer->selection, state->n);
+}
+
+/* The namespace is in the cache since the last check. */
+static void check_synced(sim_world *world, const sim_informer *informer, unsigned ns) {
+    uint64_t present[SIM_KEYS];
+    sim_oracle_read(world, informer, present);
+    for (uint32_t key = 0; key < SIM_KEYS; key++) {
+        if (sim_key_ns(key) == ns && sim_namespaces_must_have(world, informer, key) &&
+            present[key] != world->truth.keys[key].n)
+            sim_fail(world, "%s is synced without %s", names[ns], sim_key_text(key));
+    }
+}
+
+void sim_namespaces_check(sim_world *world, unsigned index) {
+    sim_informer *informer = &world->client.informers[index];
+    for (unsigned ns = 0; ns < SIM_NAMESPACES; ns++) {
+        ki_health health;
+        unsigned bit = 1u << ns;
+        bool is_synced = ki_informer_namespace_health(informer->informer, names[ns], &health);
+        bool is_in_set = informer->namespaces.now & bit;
+        if (is_synced != (health.staleness_ms >= 0) || (is_synced && !is_in_set))
+            sim_fail(world, "informer %u: %s is synced %d, in the set %d, with a staleness of %lld ms", index,
+                     names[ns], is_synced, is_in_set, (long long)health.staleness_ms);
+        if ((health.state != KI_STATE_NOT_STARTED) != is_in_set)
+            sim_fail(world, "informer %u: %s is %s, in the set %d", index, names[ns], ki_state_name(health.state),
+                     is_in_set);
+        if (is_synced && !(informer->namespaces.synced & bit))
+            check_synced(world, informer, ns);
+        informer->namespaces.synced = (informer->namespaces.synced & ~bit) | (is_synced ? bit : 0);
+    }
+}
 
 bool sim_namespaces_have(const sim_informer *informer, uint32_t key) {
     return !informer->plan->is_set || (informer->namespaces.now >> sim_key_ns(key) & 1);

@@ -165,7 +165,7 @@ void sim_oracle_check(sim_world *world) {
 static bool is_up_to_date(const sim_client *client, const sim_handler *handler) {
     return handler->incarnation != client->incarnation || handler->is_removed || handler->is_removal_requested ||
            (ki_registration_pending(handler->registration) == 0 && ki_registration_has_synced(handler->registration) &&
-            handler->is_synced);
+            handler->is_synced && handler->complete_set == client->informers[handler->informer].namespaces.given);
 }
 
 /* Returns the first key whose state differs between the store and the cluster; SIM_KEYS: none. */
@@ -199,7 +199,8 @@ bool sim_oracle_agrees(sim_world *world) {
         ki_informer_health(client->informers[i].informer, &health);
         if (health.state != KI_STATE_WATCHING || !ki_informer_has_synced(client->informers[i].informer) ||
             first_difference(world, &client->informers[i], present) != SIM_KEYS ||
-            has_too_much(&client->informers[i], &health) || !sim_client_has_views(&client->informers[i]))
+            !sim_namespaces_are_synced(&client->informers[i]) || has_too_much(&client->informers[i], &health) ||
+            !sim_client_has_views(&client->informers[i]))
             return false;
     }
     for (size_t i = 0; i < client->handler_count; i++) {
@@ -236,6 +237,8 @@ void sim_oracle_report(sim_world *world) {
         if (!ki_informer_has_synced(informer->informer) || health.state != KI_STATE_WATCHING)
             sim_fail(world, "informer %u is not synced and watching; it is %s: %s", i, ki_state_name(health.state),
                      ki_error_message(&health.cause));
+        if (!sim_namespaces_are_synced(informer))
+            sim_fail(world, "informer %u has a namespace that is not synced", i);
         if (has_too_much(informer, &health))
             sim_fail(world, "informer %u takes more than its limit, and has the content of %zu objects", i,
                      health.objects - health.without_content);
@@ -248,7 +251,8 @@ void sim_oracle_report(sim_world *world) {
     }
     for (size_t i = 0; i < client->handler_count; i++) {
         if (!is_up_to_date(client, client->handlers[i]))
-            sim_fail(world, "handler %zu has pending notifications, or on_synced was not called", i);
+            sim_fail(world,
+                     "handler %zu has pending notifications, or on_synced or on_namespaces_synced was not called", i);
     }
     sim_fail(world, "the client has not started");
 }

@@ -67,6 +67,9 @@ typedef struct ki_factory_options {
     /* Label "name" of the metrics of its informers and requests; copied. Give each factory of a process that exports
      * the metrics of several another name, as client-go's WithInformerName does. NULL: "". */
     const char *name;
+    /* ki_factory_wait_for_sync also ends once each informer that has not synced is blocked (KI_STATE_BLOCKED). For a
+     * program that has nothing to do without permissions, or can work without some of its resources. */
+    bool waits_end_when_blocked;
 } ki_factory_options;
 
 #define KI_FACTORY_OPTIONS(...) KI_SIZED_(ki_factory_options, __VA_ARGS__)
@@ -114,6 +117,13 @@ KI_API KI_MUST_CHECK ki_status ki_factory_informer(ki_factory *factory, const ki
 KI_API KI_MUST_CHECK ki_status ki_factory_informer_by_name(ki_factory *factory, const char *resource_name,
                                                            const ki_informer_options *options,
                                                            ki_informer **ret_informer, ki_error *err);
+
+/* As ki_informer_set_namespaces, of each informer of the factory whose `.namespace_set` is `set_name`, also of those
+ * that a controller or `tweak` has made. An informer that is requested later needs a call of its own.
+ * Errors, after which nothing has changed: those of ki_informer_set_namespaces; KI_ERR_NOT_FOUND (no informer has a set
+ * of this name), KI_ERR_STATE (the factory or its engine is stopped). */
+KI_API KI_MUST_CHECK ki_status ki_factory_set_namespaces(ki_factory *factory, const char *set_name,
+                                                         const char *const *names, size_t count, ki_error *err);
 
 /* Stops an informer and removes it from the factory, for all its users; the others continue. Its handlers get
  * on_removed and no deletes; a running call completes before. Its waits end with KI_ERR_CANCELLED. Its cache is empty
@@ -166,13 +176,14 @@ typedef struct ki_sync_results {
  * KI_ERR_TIMEOUT names each informer that has not synced, with the reason: "pods in default (blocked: forbidden: list
  * pods in namespace default)". Its category is KI_CATEGORY_RETRY, or that of the cause if one of them is blocked.
  * Handlers may not have been called for all objects yet: see ki_registration_has_synced. `ret_results` (may be NULL)
- * is always written: the result of each informer for KI_OK, KI_ERR_TIMEOUT and KI_ERR_CANCELLED, none (`count` 0) for
- * other errors. It can be read and freed whatever is returned. A program that can work without some of its resources
- * reads there which. An informer that was made after ki_factory_start is not waited for until another
- * ki_factory_start.
+ * is always written: the result of each informer for KI_OK, KI_ERR_TIMEOUT, KI_ERR_CANCELLED and the cause of a
+ * blocked informer, none (`count` 0) for other errors. It can be read and freed whatever is returned. A program that
+ * can work without some of its resources reads there which. An informer that was made after ki_factory_start is not
+ * waited for until another ki_factory_start.
  * Ownership: the caller frees the results with ki_sync_results_free. Threads, Blocks: as ki_informer_wait_for_sync.
  * Errors: as ki_informer_wait_for_sync; KI_ERR_STATE (the factory has informers, and none is started),
- * KI_ERR_NO_MEMORY (for the results). */
+ * KI_ERR_NO_MEMORY (for the results). With `waits_end_when_blocked`, the cause of the first informer that is
+ * blocked, as KI_ERR_HTTP with its HTTP status and reason. */
 KI_API KI_MUST_CHECK ki_status ki_factory_wait_for_sync(ki_factory *factory, int64_t timeout_ms,
                                                         ki_sync_results *ret_results, ki_error *err);
 /* Frees the contents of results and empties them. */

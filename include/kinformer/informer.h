@@ -78,11 +78,11 @@ typedef struct ki_informer_options {
      * the view. Deleted objects that are kept stay without it. Without this option a new view is KI_ERR_STATE. */
     bool relists_for_view;
     /* The name of a set of namespaces, such as "tenants", that ki_informer_set_namespaces sets, and changes while the
-     * informer runs; instead of `namespace_name`. The name distinguishes informers of one resource. Each informer has a
-     * set of its own, also if its name is that of another one. Before the first ki_informer_set_namespaces the informer
-     * has no namespace and has not synced. Metrics and messages name the set in parentheses. 1 to 63 of a-z, 0-9 and
-     * "-". Not with consistency_check_ms, a cluster-scoped resource, a resource by name or a source of the program's
-     * own. */
+     * informer runs; instead of `namespace_name`. The name distinguishes informers of one resource. Each informer has
+     * a set of its own; ki_factory_set_namespaces sets those of all informers with the name. Before the first set the
+     * informer has no namespace and has not synced. Metrics and messages name the set in parentheses. 1 to 63 of a-z,
+     * 0-9 and "-". Not with consistency_check_ms, a cluster-scoped resource, a resource by name or a source of the
+     * program's own. */
     const char *namespace_set;
     /* Of an informer of all namespaces: the namespaces to use if the first list is forbidden (HTTP 403). Health and log
      * then say so, and the informer uses them until it ends. Each list and watch is of one namespace, as with
@@ -173,11 +173,13 @@ enum {
  * again is listed anew.
  *
  * The informer has synced once every namespace of its set is listed. Later changes do not undo that, and later adds
- * are not is_in_initial_list. From this call on, until every namespace is listed, ki_health.staleness_ms is -1, and no
- * wait for a resource version ends without the list of a namespace that was added. While one is not listed, the cache
- * has no resource version. Otherwise both are those of the namespace that is furthest behind: a quiet one brings a
- * bookmark about once a minute. ki_informer_wait_for_version with a key waits for the key's namespace alone.
- * ki_health.state is the worst of all namespaces, with the message of the first in that state.
+ * are not is_in_initial_list; on_namespaces_synced says when a changed set is complete. From this call on, until every
+ * namespace is listed, ki_health.staleness_ms is -1, and no wait for a resource version ends without the list of a
+ * namespace that was added. While one is not listed, the cache has no resource version. Otherwise both are those of the
+ * namespace that is furthest behind: a quiet one brings a bookmark about once a minute. ki_informer_wait_for_version
+ * with a key waits for the key's namespace alone. ki_health.state is the worst of all namespaces, with the message of
+ * the first in that state: a namespace that is forbidden shows in it. The others work all the same, and
+ * ki_informer_namespace_health has the health of each.
  *
  * If memory runs out on the loop, the watch error handler is called, and the loop tries again after a second.
  * Ownership: the names are copied. Threads: any, also in a handler. Blocks: until the loop has applied 64 objects at
@@ -207,11 +209,11 @@ typedef struct ki_event {
     ki_event_type type; /* which function of the handler is called */
 } ki_event;
 
-/* Functions that are called for changes. Each may be NULL, but at least one of on_add, on_update, on_delete, on_synced
- * and on_changed is set. The calls of one registration come one at a time, in order, and under no lock of the library.
- * A handler may call any function. Functions that wait for an informer or a factory return KI_ERR_DEADLOCK there;
- * functions that wait for a response (client.h) return it on the loop only. In C++ no exception may leave a handler:
- * the functions are noexcept (export.h).
+/* Functions that are called for changes. Each may be NULL, but at least one of on_add, on_update, on_delete,
+ * on_synced, on_changed and on_namespaces_synced is set. The calls of one registration come one at a time, in order,
+ * and under no lock of the library. A handler may call any function. Functions that wait for an informer or a factory
+ * return KI_ERR_DEADLOCK there; functions that wait for a response (client.h) return it on the loop only. In C++ no
+ * exception may leave a handler: the functions are noexcept (export.h).
  * Threads: with ki_engine_run and ki_engine_start each registration has a thread of its own, or uses the loop's thread
  * (`on_loop`). With ki_engine_step the thread that steps calls all handlers. */
 typedef struct ki_handler {
@@ -227,10 +229,15 @@ typedef struct ki_handler {
      * accepts the previous state. The filter must return the same value for the same object. NULL: all objects. */
     bool (*filter)(const ki_object *obj, void *user) KI_NOEXCEPT;
     /* For a program that lists the cache again after changes (lister.h), rather than following each. Called once after
-     * on_synced, then after changes of objects that match: when no further change is queued for this handler, and at
-     * the latest after 100 changes. Many changes thus cause one call, and each is in the cache when it comes. Resyncs
-     * do not cause one. */
+     * on_synced, then after changes of objects that match and after on_namespaces_synced: when no further change is
+     * queued for this handler, and at the latest after 100 changes. Many changes thus cause one call, and each is in
+     * the cache when it comes. Resyncs do not cause one. */
     void (*on_changed)(ki_informer *informer, void *user) KI_NOEXCEPT;
+    /* Called when a changed set of namespaces is complete: each namespace of it is listed, also one without an object,
+     * and the calls for the changes up to then have returned. The first set is complete at on_synced. Sets that follow
+     * each other quickly can have one call together, and a set that another one replaces before it is complete has
+     * none: ki_informer_namespace_health says of each namespace what is so now. */
+    void (*on_namespaces_synced)(ki_informer *informer, void *user) KI_NOEXCEPT;
 } ki_handler;
 
 typedef enum ki_delivery {
@@ -327,7 +334,7 @@ KI_API KI_MUST_CHECK ki_status ki_informer_set_watch_error_handler(ki_informer *
 
 typedef enum ki_state {
     KI_STATE_NOT_STARTED = 0,
-    KI_STATE_CONNECTING = 1, /* a request is sent; no response yet */
+    KI_STATE_CONNECTING = 1, /* a request is sent, or about to be; no response yet */
     KI_STATE_LISTING = 2,    /* objects of a list are arriving */
     KI_STATE_WATCHING = 3,   /* the watch is open (see ki_informer_has_synced for the first list) */
     /* Waits before the next attempt; see ki_health.cause. Also between two lists of what cannot be watched. */
@@ -395,9 +402,26 @@ typedef struct ki_health {
  * Threads: any. Blocks: no. */
 KI_API void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health, size_t size);
 
-/* Writes the informer's current health. Threads: any. Blocks: no. */
+/* Writes the informer's current health. State, cause and message are those of its worst namespace. Threads: any.
+ * Blocks: no. */
 static inline void ki_informer_health(const ki_informer *informer, ki_health *ret_health) {
     ki_informer_health_sized(informer, ret_health, sizeof *ret_health);
+}
+
+/* As ki_informer_namespace_health, which programs call, for the first `size` bytes of the health. */
+KI_API bool ki_informer_namespace_health_sized(const ki_informer *informer, const char *namespace_name,
+                                               ki_health *ret_health, size_t size);
+
+/* Returns true once the whole list of a namespace is in the cache, whatever the other namespaces of its set are: an
+ * object that a later lookup does not find did not exist `staleness_ms` ago. Writes the namespace's health to
+ * `*ret_health`, which may be NULL: the members from `state` to `unreadable_message` are those of the namespace, but
+ * for `skipped`; the others are the informer's, and all are once it is stopped, or while it stores nothing for lack
+ * of memory. For a namespace that the informer does not watch, or that has left its set, the function returns false,
+ * with the state KI_STATE_NOT_STARTED and the message "namespace shop is not watched". An informer of all namespaces
+ * watches each. Threads: any. Blocks: no. */
+static inline bool ki_informer_namespace_health(const ki_informer *informer, const char *namespace_name,
+                                                ki_health *ret_health) {
+    return ki_informer_namespace_health_sized(informer, namespace_name, ret_health, sizeof *ret_health);
 }
 /* Returns the name of an attempt, such as "streaming list". Ownership: static. Threads: any. */
 KI_API const char *ki_attempt_name(ki_attempt attempt);

@@ -15,8 +15,7 @@
  *                                                            .field_selector = "metadata.namespace=shop"), NULL, &err);
  *
  * Before the first list is complete the cache is empty or has a part of the objects: "not found" means something once
- * ki_informer_has_synced. Of a namespace that is added to a set later, once its list is in the cache: until then
- * ki_health.staleness_ms is -1. */
+ * ki_informer_has_synced. Of a namespace of a set: once ki_informer_namespace_health, before the lookup, is true. */
 #ifndef KINFORMER_LISTER_H
 #define KINFORMER_LISTER_H
 

@@ -259,6 +259,7 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
     if (status)
         return status;
     factory->account.limit = given->memory_limit;
+    factory->waits_end_when_blocked = given->waits_end_when_blocked;
     ki_body_contexts *contexts = ki_body_contexts_new(allocator);
     if (!contexts)
         return ki_error_no_memory(err, "making a factory");

@@ -95,6 +95,44 @@ ki_status ki_factory_informer_by_name(ki_factory *factory, const char *resource_
     return status ? status : get_informer(factory, selection, NULL, &given, ret_informer, err);
 }
 
+/* Gives the set to each informer of the name. Caller holds the mutex. */
+static ki_status give_namespaces(const ki_informer_table *table, const char *set_name, ki_namespaces *set,
+                                 ki_error *err) {
+    bool has_any = false;
+    ki_status status = KI_OK;
+    for (size_t i = 0; !status && i < table->count; i++) {
+        const ki_informer_entry *entry = table->entries[i];
+        if (!entry || !ki_selection_has_set(entry->selection, set_name))
+            continue;
+        has_any = true;
+        status = ki_informer_give_namespaces(entry->informer, set, err);
+    }
+    return has_any ? status
+                   : ki_error_set(err, KI_ERR_NOT_FOUND, "no informer has .namespace_set \"%.100s\"", set_name);
+}
+
+ki_status ki_factory_set_namespaces(ki_factory *factory, const char *set_name, const char *const *names, size_t count,
+                                    ki_error *err) {
+    if (!factory || !set_name)
+        return ki_error_missing(err, "ki_factory_set_namespaces");
+    if (ki_engine_check_process(factory->engine, err))
+        return KI_ERR_STATE;
+    ki_namespaces *set;
+    ki_error cause = KI_ERROR_INIT;
+    ki_status status = ki_namespaces_new(factory->table.allocator, names, count, &set, err);
+    if (status)
+        return status;
+    ki_mutex_lock(&factory->mutex);
+    status = ki_factory_check_not_stopped(factory, &cause);
+    if (!status)
+        status = give_namespaces(&factory->table, set_name, set, &cause);
+    ki_mutex_unlock(&factory->mutex);
+    ki_namespaces_unref(set);
+    if (status && err)
+        *err = cause;
+    return status;
+}
+
 ki_status ki_factory_remove_informer(ki_factory *factory, ki_informer *informer, ki_error *err) {
     if (!factory || !informer)
         return ki_error_missing(err, "ki_factory_remove_informer");

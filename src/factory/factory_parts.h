@@ -22,6 +22,7 @@ struct ki_factory {
     ki_informer_defaults defaults;
     ki_informer_maker maker;
     ki_memory_account account;
+    bool waits_end_when_blocked;
     /* Under `mutex`. */
     ki_mutex mutex;
     ki_cond changed; /* signalled when a field below changes */

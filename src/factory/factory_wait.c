@@ -21,9 +21,11 @@ bool ki_factory_has_synced(const ki_factory *factory) {
     return true;
 }
 
-/* "not synced in time: pods in default (blocked: forbidden: list pods in namespace default), nodes (connecting)" */
-static ki_status timed_out(ki_factory *factory, ki_error *err) {
+/* "not synced in time: pods in default (blocked: forbidden: list pods in namespace default), nodes (connecting)".
+ * `is_blocked`: the wait ended before its time, with the cause of the first informer. */
+static ki_status set_not_synced(ki_factory *factory, bool is_blocked, ki_error *err) {
     char names[KI_ERROR_MESSAGE_MAX];
+    ki_error cause = KI_ERROR_INIT;
     size_t used = 0;
     ki_informer_entry *entry;
     bool is_requested;
@@ -32,6 +34,8 @@ static ki_status timed_out(ki_factory *factory, ki_error *err) {
         char why[KI_INFORMER_WHY_MAX];
         if (!is_requested || ki_informer_has_synced(entry->informer))
             continue;
+        if (!used)
+            (void)ki_informer_sync_cause(entry->informer, &cause);
         int size = snprintf(names + used, sizeof names - used, "%s%s (%s)", used ? ", " : "", entry->selection->name,
                             ki_informer_why(entry->informer, why));
         if (size < 0 || (size_t)size >= sizeof names - used) {
@@ -39,6 +43,12 @@ static ki_status timed_out(ki_factory *factory, ki_error *err) {
             break;
         }
         used += (size_t)size;
+    }
+    if (is_blocked && cause.code) {
+        snprintf(cause.message, sizeof cause.message, "not synced: %.*s", KI_ERROR_MESSAGE_MAX - 32, names);
+        if (err)
+            *err = cause;
+        return cause.code;
     }
     ki_error_set(err, KI_ERR_TIMEOUT, "not synced in time: %s", names);
     for (size_t place = 0; (entry = ki_factory_next_entry(factory, &place, &is_requested));)
@@ -49,18 +59,25 @@ static ki_status timed_out(ki_factory *factory, ki_error *err) {
 
 static ki_status wait_for_all(ki_factory *factory, int64_t deadline, ki_error *err) {
     ki_informer_entry *entry;
-    bool is_requested, has_informer = false, has_started = false;
+    bool is_requested, has_informer = false, has_started = false, has_blocked = false;
     for (size_t place = 0; (entry = ki_factory_next_entry(factory, &place, &is_requested));) {
         has_informer = true;
         has_started |= is_requested;
-        ki_status status = is_requested ? ki_informer_wait_until_synced(entry->informer, deadline, err) : KI_OK;
+        bool is_blocked = false;
+        ki_status status =
+            is_requested ? ki_informer_wait_until_synced(entry->informer, deadline,
+                                                         factory->waits_end_when_blocked ? &is_blocked : NULL, err)
+                         : KI_OK;
+        has_blocked = has_blocked || is_blocked;
         if (status == KI_ERR_TIMEOUT)
-            return timed_out(factory, err);
+            return set_not_synced(factory, false, err);
         if (status && !ki_informer_is_removed(entry->informer))
             return status;
     }
     if (has_informer && !has_started)
         return ki_error_set(err, KI_ERR_STATE, "waiting for informers, but none is started: call ki_factory_start");
+    if (has_blocked && !ki_factory_has_synced(factory))
+        return set_not_synced(factory, true, err);
     ki_error_clear(err);
     return KI_OK;
 }

@@ -197,16 +197,29 @@ uint64_t ki_object_format_mismatches(const ki_object_format *format) {
     return mismatches;
 }
 
-void ki_object_format_describe_fields(const ki_object_format *format, char *text, size_t size) {
-    const ki_view *view = format->view;
-    uint64_t fits = 0, misfits = 0;
+typedef struct seen_fields {
+    uint64_t fits, misfits;
+} seen_fields;
+
+static seen_fields seen_of(const ki_object_format *format) {
+    seen_fields seen = { 0, 0 };
     for (; format; format = format->narrower) {
-        fits |= atomic_load_explicit(&format->fits, memory_order_relaxed);
-        misfits |= atomic_load_explicit(&format->misfits, memory_order_relaxed);
+        seen.fits |= atomic_load_explicit(&format->fits, memory_order_relaxed);
+        seen.misfits |= atomic_load_explicit(&format->misfits, memory_order_relaxed);
     }
+    return seen;
+}
+
+uint64_t ki_object_format_seen_fields(const ki_object_format *format) {
+    seen_fields seen = seen_of(format);
+    return seen.fits | seen.misfits;
+}
+
+void ki_object_format_describe_fields(const ki_object_format *format, uint64_t elsewhere, char *text, size_t size) {
+    seen_fields seen = seen_of(format);
     *text = '\0';
-    if (view)
-        ki_view_describe(view, fits, misfits, text, size);
+    if (format->view)
+        ki_view_describe(format->view, seen.fits, seen.misfits, elsewhere, text, size);
 }
 
 const ki_allocator *ki_object_format_allocator(const ki_object_format *format) {

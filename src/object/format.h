@@ -38,8 +38,12 @@ bool ki_object_format_has_labels(const ki_object_format *format);
 /* Returns how many fields of views had another type than their member, or were out of range; with those of the formats
  * that this one was made of. */
 uint64_t ki_object_format_mismatches(const ki_object_format *format);
-/* Writes which fields of the views no object has had so far, and which have never fitted (ki_view_describe). */
-void ki_object_format_describe_fields(const ki_object_format *format, char *text, size_t size);
+/* Returns the bits of the views' fields that an object has had so far. Formats with the same first view have the same
+ * bits for it. */
+uint64_t ki_object_format_seen_fields(const ki_object_format *format);
+/* Writes which fields of the views no object has had so far, and which have never fitted (ki_view_describe).
+ * `elsewhere`: bits of fields that objects of other formats have. */
+void ki_object_format_describe_fields(const ki_object_format *format, uint64_t elsewhere, char *text, size_t size);
 /* Returns the memory of what objects of this format, and of those that it was made from, have in common (group.h). */
 size_t ki_object_format_group_bytes(const ki_object_format *format);
 const ki_allocator *ki_object_format_allocator(const ki_object_format *format);

@@ -216,6 +216,14 @@ ki_selection *ki_selection_found(ki_selection *selection) {
 
 /* --- references --------------------------------------------------------------------------------------------------- */
 
+/* Other sets are named by more than the characters of a name. */
+bool ki_selection_has_set(const ki_selection *selection, const char *set_name) {
+    size_t size = strlen(set_name);
+    const char *name = selection->namespace_name;
+    return selection->is_set && name[0] == '(' && strspn(set_name, SET_NAME) == size &&
+           strncmp(name + 1, set_name, size) == 0 && strcmp(name + 1 + size, ")") == 0;
+}
+
 ki_selection *ki_selection_ref(ki_selection *selection) {
     ki_refcount_inc(&selection->refs);
     return selection;

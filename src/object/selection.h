@@ -51,6 +51,8 @@ ki_status ki_selection_set_found(ki_selection *selection, const ki_resource *res
 /* Returns the selection with its whole resource: itself, or what was found by its name; NULL: nothing yet. Ownership:
  * borrowed from `selection`. */
 ki_selection *ki_selection_found(ki_selection *selection);
+/* Returns true if the set of namespaces has this name (ki_informer_options.namespace_set). */
+bool ki_selection_has_set(const ki_selection *selection, const char *set_name);
 ki_selection *ki_selection_ref(ki_selection *selection);
 void ki_selection_unref(ki_selection *selection); /* NULL is accepted */
 

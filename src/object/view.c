@@ -721,9 +721,10 @@ static void name_members(const ki_view *view, const char *outer, naming *n, cons
     }
 }
 
-void ki_view_describe(const ki_view *view, uint64_t fits, uint64_t misfits, char *text, size_t size) {
+void ki_view_describe(const ki_view *view, uint64_t fits, uint64_t misfits, uint64_t elsewhere, char *text,
+                      size_t size) {
     *text = '\0';
-    naming n = { .wanted = ~(fits | misfits), .inside = fits, .text = text, .size = size };
+    naming n = { .wanted = ~(fits | misfits | elsewhere), .inside = fits, .text = text, .size = size };
     name_members(view, "", &n, "; none has ");
     n.wanted = misfits & ~fits;
     n.named = 0;

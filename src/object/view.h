@@ -84,8 +84,9 @@ const char *ki_view_string(const ki_view *view, size_t number, const void *from)
 /* Fills the struct at `to`, which is zero. `needs` and `root` are those of ki_view_measure. */
 void ki_view_fill(const ki_view *view, yyjson_val *root, const ki_view_needs *needs, void *to, ki_view_room *room);
 /* Writes what the bits of all objects show, for the end of a line: "; none has A, B; of another type or out of range:
- * C". A field inside a list is not absent if its list is. Empty: nothing. */
-void ki_view_describe(const ki_view *view, uint64_t fits, uint64_t misfits, char *text, size_t size);
+ * C". A field inside a list is not absent if its list is, nor is one of the bits `elsewhere`. Empty: nothing. */
+void ki_view_describe(const ki_view *view, uint64_t fits, uint64_t misfits, uint64_t elsewhere, char *text,
+                      size_t size);
 /* Has the pointers of the struct at `to`, which was copied with the `size` bytes at `from` to `base`, point into the
  * copy. */
 void ki_view_move(const ki_view *view, void *to, const char *from, const char *base, size_t size);

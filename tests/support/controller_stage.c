@@ -20,8 +20,10 @@ static int64_t clock_now(void *user) {
 
 static void note_line(ki_log_level level, const char *component, const char *message, void *user) {
     controller_stage *s = user;
-    size_t used = strlen(s->logged);
-    if (strcmp(component, "controller") != 0)
+    size_t used = strlen(s->logged), of_synced = strlen(s->synced);
+    if (strcmp(component, "informer") == 0)
+        snprintf(s->synced + of_synced, sizeof s->synced - of_synced, "%s\n", message);
+    if (strcmp(component, "controller") != 0 || level > KI_LOG_WARNING)
         return;
     s->logged_level = level;
     snprintf(s->logged + used, sizeof s->logged - used, "%s\n", message);
@@ -43,7 +45,7 @@ bool stage_open(controller_stage *s, const ki_allocator *allocator) {
     memset(s, 0, sizeof *s);
     s->engine.now = KI_SECONDS(1000);
     const ki_clock clock = { .now = clock_now, .user = &s->engine };
-    const ki_log log = { note_line, s, KI_LOG_WARNING };
+    const ki_log log = { note_line, s, KI_LOG_INFO };
     if (ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = allocator, .clock = &clock, .log = &log, .seed = 1),
                       &s->engine.engine, NULL))
         return false;

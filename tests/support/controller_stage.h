@@ -30,8 +30,9 @@ typedef struct controller_stage {
     char notes[STAGE_TEXT];    /* keys of reconciles, with a space after each; other notes */
     ki_log_level logged_level; /* of the last line */
     char logged[STAGE_TEXT];
-    const char *script;    /* one letter for each of the next reconciles (see stage_reconcile); NULL: all succeed */
-    int64_t requeue_after; /* delay of the letters 'a' and 'b' */
+    char synced[STAGE_TEXT]; /* the lines of informers that have synced */
+    const char *script;      /* one letter for each of the next reconciles (see stage_reconcile); NULL: all succeed */
+    int64_t requeue_after;   /* delay of the letters 'a' and 'b' */
     ki_reconcile *deferred[STAGE_CALLS];
     int deferred_count;
 } controller_stage;

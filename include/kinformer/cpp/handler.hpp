@@ -29,7 +29,7 @@ struct event {
  * filter skips the object. */
 struct handler {
     std::function<void(const event &e)> on_add{}, on_update{}, on_delete{};
-    std::function<void()> on_synced{}, on_changed{};
+    std::function<void()> on_synced{}, on_changed{}, on_namespaces_synced{};
     std::function<bool(object obj)> filter{};
 };
 
@@ -156,6 +156,11 @@ inline ki_handler c_handler(const handler &h) noexcept {
     if (h.on_changed)
         made.on_changed = [](ki_informer *, void *user) noexcept {
             box::of_user(user).guarded("on_changed", [](const handler &called) { called.on_changed(); });
+        };
+    if (h.on_namespaces_synced)
+        made.on_namespaces_synced = [](ki_informer *, void *user) noexcept {
+            box::of_user(user).guarded("on_namespaces_synced",
+                                       [](const handler &called) { called.on_namespaces_synced(); });
         };
     if (h.filter)
         made.filter = [](const ki_object *obj, void *user) noexcept {

@@ -68,32 +68,50 @@ bool ki_feeds_show_state(ki_informer *informer) {
     int64_t now = ki_engine_now(informer->engine);
     const ki_feed *worst = informer->feed_count ? informer->feeds[0] : NULL;
     for (size_t i = 1; i < informer->feed_count; i++)
-        if (badness(informer->feeds[i]->state) > badness(worst->state))
+        if (badness(informer->feeds[i]->health.state) > badness(worst->health.state))
             worst = informer->feeds[i];
     if (!worst) {
         ki_health_set_selection(&informer->health, informer->selection);
         return ki_health_set_state(&informer->health, KI_STATE_WATCHING, NULL, -1, now);
     }
+    const ki_health_record *shown = &worst->health; /* the loop alone writes it */
     ki_health_set_selection(&informer->health, worst->selection);
-    if (worst->cause.code)
-        ki_health_set_attempts(&informer->health, worst->reflector.failed_attempt,
-                               ki_reflector_next(&worst->reflector));
-    return ki_health_set_state(&informer->health, worst->state, worst->cause.code ? &worst->cause : NULL,
-                               worst->retry_at, now);
+    ki_health_set_attempts(&informer->health, shown->failed_attempt, shown->next_attempt);
+    return ki_health_set_state(&informer->health, shown->state, shown->cause.code ? &shown->cause : NULL,
+                               shown->retry_at, now);
+}
+
+/* A set that is about to change is not blocked. Loop: only other threads give sets. */
+void ki_feeds_note_blocked(ki_informer *informer) {
+    ki_mutex_lock(&informer->feed_lock);
+    bool is_blocked = false, can_sync = informer->wanted || informer->begun;
+    ki_mutex_unlock(&informer->feed_lock);
+    for (size_t i = 0; i < informer->feed_count; i++) {
+        is_blocked = is_blocked || informer->feeds[i]->is_blocked;
+        can_sync = can_sync || !(informer->feeds[i]->is_blocked || informer->feeds[i]->reflector.has_initial_version);
+    }
+    is_blocked = is_blocked && !can_sync;
+    if (atomic_load(&informer->is_blocked) == is_blocked)
+        return;
+    ki_mutex_lock(&informer->wait_lock);
+    atomic_store(&informer->is_blocked, is_blocked);
+    ki_cond_broadcast(&informer->changed);
+    ki_mutex_unlock(&informer->wait_lock);
 }
 
 static void on_state(ki_state state, const ki_error *cause, int64_t retry_at, void *user) {
-    static const ki_error none = KI_ERROR_INIT;
     ki_feed *feed = user;
-    feed->state = state;
-    feed->retry_at = retry_at;
-    if (cause || state != KI_STATE_CONNECTING) /* a retry keeps the last failure as its cause */
-        feed->cause = cause ? *cause : none;
+    if (state != KI_STATE_CONNECTING)
+        feed->is_blocked = state == KI_STATE_BLOCKED;
+    if (cause)
+        ki_health_set_attempts(&feed->health, feed->reflector.failed_attempt, ki_reflector_next(&feed->reflector));
+    (void)ki_health_set_state(&feed->health, state, cause, retry_at, ki_engine_now(feed->informer->engine));
     ki_informer_note_state(feed->informer, ki_feeds_show_state(feed->informer), cause != NULL);
     if (state == KI_STATE_WATCHING)
         ki_feed_check_namespace(feed);
     if (cause && cause->http_status == HTTP_FORBIDDEN)
         ki_feed_fall_back(feed);
+    ki_feeds_note_blocked(feed->informer);
 }
 
 static void on_listed(size_t listed, int64_t total, void *user) {
@@ -102,6 +120,7 @@ static void on_listed(size_t listed, int64_t total, void *user) {
     informer->listed += listed - feed->listed;
     feed->listed = listed;
     feed->asks_for_namespace = listed == 0;
+    ki_health_set_listed(&feed->health, listed, total);
     ki_health_set_listed(&informer->health, informer->listed, informer->feed_count == 1 ? total : -1);
 }
 
@@ -179,9 +198,13 @@ ki_status ki_feed_add(ki_informer *informer, ki_selection *selection, ki_feed **
     if (!feed)
         return ki_error_no_memory(err, "making an informer");
     feed->informer = informer;
-    feed->retry_at = -1;
     ki_freshness_init(&feed->freshness);
-    ki_status status = ki_unreadable_init(&feed->unreadable, allocator, informer->options.seed, err);
+    ki_status status = ki_health_init(&feed->health, NULL, ki_engine_now(informer->engine), err);
+    if (!status) {
+        status = ki_unreadable_init(&feed->unreadable, allocator, informer->options.seed, err);
+        if (status)
+            ki_health_destroy(&feed->health);
+    }
     if (status) {
         ki_free(allocator, feed);
         return status;
@@ -197,6 +220,7 @@ static void free_feed(ki_feed *feed) {
     if (feed->own)
         feed->own->ops->free(feed->own);
     ki_unreadable_destroy(&feed->unreadable);
+    ki_health_destroy(&feed->health);
     ki_selection_unref(feed->selection);
     ki_free(ki_engine_allocator(feed->informer->engine), feed);
 }
@@ -291,39 +315,35 @@ static bool lower(char to[KI_RESOURCE_VERSION_MAX + 1], const char *version, boo
     return order != KI_ORDER_UNKNOWN;
 }
 
-bool ki_feeds_version(const ki_informer *informer, char to[KI_RESOURCE_VERSION_MAX + 1]) {
-    bool are_listed = true, has_version = true;
+void ki_feeds_version(const ki_informer *informer, char to[KI_RESOURCE_VERSION_MAX + 1]) {
     to[0] = '\0';
-    for (size_t i = 0; i < informer->feed_count; i++) {
-        const ki_reflector *reflector = &informer->feeds[i]->reflector;
-        are_listed = are_listed && reflector->has_initial_version;
-        has_version = has_version && lower(to, reflector->resource_version, i == 0);
-    }
-    return are_listed;
+    for (size_t i = 0; i < informer->feed_count; i++)
+        if (!lower(to, informer->feeds[i]->reflector.resource_version, i == 0))
+            return;
 }
 
-void ki_feeds_initial(const ki_informer *informer, char to[KI_RESOURCE_VERSION_MAX + 1], int64_t *ret_list_at) {
+void ki_feeds_initial(const ki_informer *informer, char to[KI_RESOURCE_VERSION_MAX + 1]) {
     to[0] = '\0';
-    *ret_list_at = KI_NEVER;
-    bool has_version = true;
-    for (size_t i = 0; i < informer->feed_count; i++) {
-        const ki_reflector *reflector = &informer->feeds[i]->reflector;
-        if (!reflector->has_initial_version) {
-            to[0] = '\0';
-            *ret_list_at = KI_NEVER;
+    for (size_t i = 0; i < informer->feed_count; i++)
+        if (!lower(to, informer->feeds[i]->reflector.initial_version, i == 0))
             return;
-        }
-        if (i == 0 || reflector->initial_list_at < *ret_list_at)
-            *ret_list_at = reflector->initial_list_at;
-        has_version = has_version && lower(to, reflector->initial_version, i == 0);
-    }
 }
 
 bool ki_feeds_are_listed(const ki_informer *informer) {
     for (size_t i = 0; i < informer->feed_count; i++)
-        if (informer->feeds[i]->is_initial && !informer->feeds[i]->reflector.has_initial_version)
+        if (!informer->feeds[i]->reflector.has_initial_version)
             return false;
     return true;
+}
+
+void ki_feeds_note_listed(ki_informer *informer) {
+    for (size_t i = 0; i < informer->feed_count; i++)
+        ki_freshness_set_stored_at(&informer->feeds[i]->freshness, informer->feeds[i]->reflector.initial_list_at);
+}
+
+void ki_feeds_note_stored(ki_informer *informer) {
+    for (size_t i = 0; i < informer->feed_count; i++)
+        ki_freshness_catch_up(&informer->feeds[i]->freshness);
 }
 
 void ki_feeds_catch_up(ki_informer *informer) {
@@ -351,15 +371,48 @@ static ki_mutex *lock_of(const ki_informer *informer) {
     return lock;
 }
 
-int64_t ki_feeds_queued_at(const ki_informer *informer) {
+int64_t ki_feeds_age(const ki_informer *informer, int64_t now) {
     ki_mutex *lock = lock_of(informer);
-    int64_t earliest = informer->feed_count ? INT64_MAX : KI_NEVER;
+    int64_t oldest = KI_NEVER;
     for (size_t i = 0; i < informer->feed_count; i++) {
-        int64_t at = atomic_load_explicit(&informer->feeds[i]->freshness.queued_at, memory_order_relaxed);
-        earliest = at < earliest ? at : earliest; /* KI_NEVER is before all times */
+        int64_t age = ki_freshness_age(&informer->feeds[i]->freshness, &informer->metrics, now);
+        oldest = age > oldest ? age : oldest;
+        if (age == KI_NEVER) {
+            oldest = KI_NEVER;
+            break;
+        }
     }
     ki_mutex_unlock(lock);
-    return earliest;
+    return oldest;
+}
+
+/* Caller holds feed_lock. */
+static void read_feed(ki_feed *feed, int64_t now, bool is_listed, ki_health *health) {
+    uint64_t skipped = health->skipped; /* of all feeds */
+    ki_attempt failed = ki_health_read(&feed->health, now, health, NULL);
+    health->skipped = skipped;
+    health->failures = atomic_load_explicit(&feed->freshness.failures_in_row, memory_order_relaxed);
+    health->unreadable =
+        ki_unreadable_describe(&feed->unreadable, health->unreadable_message, sizeof health->unreadable_message);
+    ki_health_describe(health, failed, feed->selection, is_listed);
+    if (health->state == KI_STATE_WATCHING && atomic_load(&feed->is_namespace_missing))
+        snprintf(health->message, sizeof health->message, "there is no namespace %s", feed->selection->namespace_name);
+}
+
+ki_feed_found ki_feeds_read(const ki_informer *informer, const char *namespace_name, int64_t now, int64_t *ret_age,
+                            ki_health *ret_health) {
+    ki_mutex *lock = lock_of(informer);
+    ki_feed *feed = find(informer, namespace_name, strlen(namespace_name));
+    feed = feed ? feed : ki_feed_find(informer, "");
+    ki_feed_found found = ki_informer_find_in_set(informer, namespace_name, feed != NULL);
+    *ret_age = KI_NEVER;
+    if (found == KI_FEED_FOUND) {
+        *ret_age = ki_freshness_age(&feed->freshness, &informer->metrics, now);
+        if (ret_health)
+            read_feed(feed, now, *ret_age != KI_NEVER, ret_health);
+    }
+    ki_mutex_unlock(lock);
+    return found;
 }
 
 uint64_t ki_feeds_failures(const ki_informer *informer) {
@@ -399,7 +452,7 @@ size_t ki_feeds_describe_unreadable(const ki_informer *informer, char *message, 
 
 bool ki_feeds_are_none(const ki_informer *informer) {
     ki_mutex *lock = lock_of(informer);
-    bool are_none = informer->feed_count == 0;
+    bool are_none = informer->feed_count == 0 && !informer->wanted && !informer->begun;
     ki_mutex_unlock(lock);
     return are_none;
 }

@@ -6,6 +6,7 @@
 #ifndef KI_CACHE_FEED_H
 #define KI_CACHE_FEED_H
 
+#include "src/cache/informer/health.h"
 #include "src/cache/reflector/metrics.h"
 #include "src/cache/reflector/reflector.h"
 #include "src/cache/reflector/unreadable.h"
@@ -25,16 +26,15 @@ typedef struct ki_feed {
     ki_list_watch *source; /* borrowed */
     ki_reflector reflector;
     bool is_held;            /* its watch is paused: see `is_held` of the informer */
+    bool is_blocked;         /* its last attempt was blocked, also while it tries again */
     bool asks_for_namespace; /* the next watch asks whether the namespace exists */
     bool has_new_version;    /* `stored_version` has changed since the waits were last checked */
     bool is_initial; /* constant; of a set: the informer has synced only once the feed's first list is applied */
     size_t listed;   /* objects of its current list */
     size_t arriving; /* bytes that the store will have more of it (list_memory.c) */
-    ki_state state;
-    ki_error cause;   /* code KI_OK: none. In place: a cause is true without memory, too */
-    int64_t retry_at; /* -1: none planned */
 
     /* Any thread. */
+    ki_health_record health; /* of the reflector; without what is stuck, and what is skipped */
     ki_freshness freshness;
     ki_unreadable unreadable;
     _Atomic bool is_namespace_missing; /* the server said that there is no such namespace */
@@ -61,30 +61,45 @@ ki_feed *ki_feed_find(const ki_informer *informer, const char *namespace_name);
 void ki_feeds_hold(ki_informer *informer, bool is_much);
 /* Shows the state of the feed with the worst one as the informer's. Returns true if that changed. */
 bool ki_feeds_show_state(ki_informer *informer);
+/* Notes whether all feeds are listed but those that are blocked. */
+void ki_feeds_note_blocked(ki_informer *informer);
 /* Lists all again (ki_reflector_list_again). */
 void ki_feeds_list_again(ki_informer *informer);
 /* Closes the reflectors. */
 void ki_feeds_close(ki_informer *informer);
-/* Writes the version that all feeds have reached in the queue; "" while one has none. Returns true once each has a
- * list. */
-bool ki_feeds_version(const ki_informer *informer, char to[KI_RESOURCE_VERSION_MAX + 1]);
-/* Writes the version of the first lists, and the time of the first request; "" and KI_NEVER while one has none. */
-void ki_feeds_initial(const ki_informer *informer, char to[KI_RESOURCE_VERSION_MAX + 1], int64_t *ret_list_at);
-/* Returns true once the queue has had the first list of each initial feed. */
+/* Writes the version that all feeds have reached in the queue; "" while one has none. */
+void ki_feeds_version(const ki_informer *informer, char to[KI_RESOURCE_VERSION_MAX + 1]);
+/* Writes the version of the first lists; "" while one has none. */
+void ki_feeds_initial(const ki_informer *informer, char to[KI_RESOURCE_VERSION_MAX + 1]);
+/* Returns true once the queue has had the first list of each feed. */
 bool ki_feeds_are_listed(const ki_informer *informer);
+/* The store has the first list of each feed. */
+void ki_feeds_note_listed(ki_informer *informer);
 /* The queue is empty: the store has what each feed has read. */
 void ki_feeds_catch_up(ki_informer *informer);
+/* The same, of the age alone: nothing is queued. */
+void ki_feeds_note_stored(ki_informer *informer);
 
 /* ---- any thread ---- */
 
-/* The earliest time of the feeds up to which the queue has everything; KI_NEVER if one has none. */
-int64_t ki_feeds_queued_at(const ki_informer *informer);
+/* Returns the age of the oldest feed (ki_freshness_age); KI_NEVER without feeds, or if one has no list in the store. */
+int64_t ki_feeds_age(const ki_informer *informer, int64_t now);
+/* What is known of a namespace. */
+typedef enum ki_feed_found {
+    KI_FEED_NONE,   /* not watched, or not any more */
+    KI_FEED_COMING, /* of a set that is not applied yet */
+    KI_FEED_FOUND
+} ki_feed_found;
+/* Finds the feed of a namespace. Writes its age. `ret_health` (may be NULL) gets what is the feed's own, with its
+ * message. */
+ki_feed_found ki_feeds_read(const ki_informer *informer, const char *namespace_name, int64_t now, int64_t *ret_age,
+                            ki_health *ret_health);
 /* The most consecutive failures of a feed. */
 uint64_t ki_feeds_failures(const ki_informer *informer);
 /* As ki_unreadable_may_lack and ki_unreadable_describe, over all feeds. */
 bool ki_feeds_may_lack(const ki_informer *informer, const char *key, const char *version);
 size_t ki_feeds_describe_unreadable(const ki_informer *informer, char *message, size_t size);
-/* Returns true for a set without a namespace. */
+/* Returns true for a set without a namespace that waits for no other. */
 bool ki_feeds_are_none(const ki_informer *informer);
 /* Writes the name of the first namespace that is missing. Returns false if none is. */
 bool ki_feeds_missing_namespace(const ki_informer *informer, char *name, size_t size);

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-ki_status ki_health_init(ki_health_record *record, int64_t now, ki_error *err) {
+ki_status ki_health_init(ki_health_record *record, ki_health_stuck *stuck, int64_t now, ki_error *err) {
     static const ki_error none = KI_ERROR_INIT;
-    *record = (ki_health_record){ .since = now, .retry_at = -1, .list_total = -1, .cause = none, .stuck_cause = none };
+    *record = (ki_health_record){ .stuck = stuck, .since = now, .retry_at = -1, .list_total = -1, .cause = none };
     return ki_mutex_init(&record->mutex, err);
 }
 
@@ -33,7 +33,8 @@ void ki_health_set_selection(ki_health_record *record, ki_selection *selection) 
 
 /* Returns the visible state. Caller holds the lock. */
 static ki_state shown(const ki_health_record *record) {
-    return record->is_stuck && record->state != KI_STATE_STOPPED ? KI_STATE_BACKING_OFF : record->state;
+    bool is_stuck = record->stuck && record->stuck->is_stuck;
+    return is_stuck && record->state != KI_STATE_STOPPED ? KI_STATE_BACKING_OFF : record->state;
 }
 
 bool ki_health_set_state(ki_health_record *record, ki_state state, const ki_error *cause, int64_t retry_at,
@@ -57,12 +58,12 @@ bool ki_health_set_state(ki_health_record *record, ki_state state, const ki_erro
 bool ki_health_set_stuck(ki_health_record *record, const ki_error *cause, int64_t retry_at, int64_t now) {
     ki_mutex_lock(&record->mutex);
     ki_state before = shown(record);
-    if (cause && !record->is_stuck)
-        record->stuck_since = now;
-    record->is_stuck = cause != NULL;
+    if (cause && !record->stuck->is_stuck)
+        record->stuck->since = now;
+    record->stuck->is_stuck = cause != NULL;
     if (cause)
-        record->stuck_cause = *cause;
-    record->stuck_retry_at = retry_at;
+        record->stuck->cause = *cause;
+    record->stuck->retry_at = retry_at;
     bool changed = shown(record) != before;
     ki_mutex_unlock(&record->mutex);
     return changed;
@@ -106,9 +107,9 @@ ki_attempt ki_health_read(ki_health_record *record, int64_t now, ki_health *ret_
         *ret_selection = record->selection ? ki_selection_ref(record->selection) : NULL;
     bool stuck = shown(record) != record->state;
     ret_health->state = shown(record);
-    ret_health->since_ms = (now - (stuck ? record->stuck_since : record->since)) / KI_MILLISECONDS(1);
-    ret_health->retry_in_ms = milliseconds_until(stuck ? record->stuck_retry_at : record->retry_at, now);
-    ret_health->cause = stuck ? record->stuck_cause : record->cause;
+    ret_health->since_ms = (now - (stuck ? record->stuck->since : record->since)) / KI_MILLISECONDS(1);
+    ret_health->retry_in_ms = milliseconds_until(stuck ? record->stuck->retry_at : record->retry_at, now);
+    ret_health->cause = stuck ? record->stuck->cause : record->cause;
     ret_health->listed = record->listed;
     ret_health->list_total = record->list_total;
     ret_health->skipped = record->skipped;

@@ -1,4 +1,5 @@
-/* health.h: an informer's health. The loop writes it; any thread reads it. A lock of its own, held only to copy. */
+/* health.h: the health of an informer, and of each of its feeds. The loop writes it; any thread reads it. A lock of its
+ * own, held only to copy. */
 #ifndef KI_CACHE_HEALTH_H
 #define KI_CACHE_HEALTH_H
 
@@ -7,17 +8,22 @@
 #include "src/engine/thread.h"
 #include "src/object/selection.h"
 
-/* Times are the engine's, in nanoseconds. */
+/* The controller waits for a retry; health then shows this in place of the reflector's state. Times are the engine's,
+ * in nanoseconds. */
+typedef struct ki_health_stuck {
+    bool is_stuck;
+    ki_error cause; /* in place: a cause is true without memory, too */
+    int64_t since, retry_at;
+} ki_health_stuck;
+
 typedef struct ki_health_record {
     ki_mutex mutex;
+    ki_health_stuck *stuck; /* constant; borrowed, and under `mutex`; NULL: of a feed */
     /* under mutex */
     ki_state state; /* the reflector's */
-    bool is_stuck;  /* the controller waits for a retry; health then shows this in place of the reflector's state */
-    ki_error cause; /* in place, as the next one: a cause is true without memory, too */
+    ki_error cause; /* in place */
     int64_t since;
     int64_t retry_at; /* -1: none planned */
-    ki_error stuck_cause;
-    int64_t stuck_since, stuck_retry_at;
     size_t listed;
     int64_t list_total;
     uint64_t skipped;
@@ -25,7 +31,7 @@ typedef struct ki_health_record {
     ki_selection *selection;                 /* what the state is of; owned reference; NULL: not set */
 } ki_health_record;
 
-ki_status ki_health_init(ki_health_record *record, int64_t now, ki_error *err);
+ki_status ki_health_init(ki_health_record *record, ki_health_stuck *stuck, int64_t now, ki_error *err);
 void ki_health_destroy(ki_health_record *record);
 
 /* Both return true if the visible state changed; the first also for a new cause. */

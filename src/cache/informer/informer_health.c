@@ -31,44 +31,106 @@ static void describe_namespaces(const ki_informer *informer, ki_health *health) 
         snprintf(health->message, sizeof health->message, "no namespaces are set");
 }
 
-void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health, size_t size) {
+static int64_t in_milliseconds(int64_t age) {
+    return age < 0 ? -1 : age / KI_MILLISECONDS(1);
+}
+
+/* Reads the health, in a process that was not forked. Returns true while nothing can be stored for lack of memory. */
+static bool read_health(const ki_informer *informer, int64_t now, ki_health *health) {
     ki_health_record *record;
     const ki_health_record *constant = &informer->health;
-    const ki_metrics_record *metrics = &informer->metrics;
-    int64_t now = ki_engine_clock(informer->engine); /* inside a slow handler on the loop, later than ki_engine_now */
-    ki_health health;
-    memset(&health, 0, sizeof health);
-    if (ki_engine_is_forked(informer->engine)) {
-        describe_forked(&health);
-        memcpy(ret_health, &health, size < sizeof health ? size : sizeof health);
-        return;
-    }
+    memset(health, 0, sizeof *health);
     memcpy(&record, &constant, sizeof record); /* not const: reading takes the record's lock */
     ki_selection *selection = NULL;
-    ki_attempt failed = ki_health_read(record, now, &health, &selection);
-    if (health.state == KI_STATE_STOPPED)
-        (void)ki_engine_failure(informer->engine, &health.cause);
+    ki_attempt failed = ki_health_read(record, now, health, &selection);
+    if (health->state == KI_STATE_STOPPED)
+        (void)ki_engine_failure(informer->engine, &health->cause);
     /* Before what the cache has, which is then at least that new. */
-    int64_t staleness = ki_metrics_staleness(metrics, ki_feeds_queued_at(informer), now);
-    health.staleness_ms = staleness < 0 || atomic_load(&informer->has_new_set) ? -1 : staleness / KI_MILLISECONDS(1);
-    health.objects = ki_store_count(informer->store);
-    health.object_bytes = ki_informer_object_bytes(informer);
-    health.is_over_memory_limit = ki_informer_exceeds_limit(informer);
+    int64_t age = ki_feeds_age(informer, now);
+    health->staleness_ms = atomic_load(&informer->has_new_set) ? -1 : in_milliseconds(age);
+    health->objects = ki_store_count(informer->store);
+    health->object_bytes = ki_informer_object_bytes(informer);
+    health->is_over_memory_limit = ki_informer_exceeds_limit(informer);
     const ki_memory_account *account = informer->options.account;
-    health.is_over_factory_limit = account && ki_memory_account_is_over(account);
-    health.factory_object_bytes = account ? ki_memory_account_bytes(account) : health.object_bytes;
+    health->is_over_factory_limit = account && ki_memory_account_is_over(account);
+    health->factory_object_bytes = account ? ki_memory_account_bytes(account) : health->object_bytes;
     if (informer->options.given.keep_at_limit)
-        health.without_content = ki_store_without_content(informer->store);
-    health.failures = ki_feeds_failures(informer);
-    health.unreadable =
-        ki_feeds_describe_unreadable(informer, health.unreadable_message, sizeof health.unreadable_message);
-    ki_health_describe(&health, failed, selection ? selection : informer->selection, ki_informer_has_synced(informer));
+        health->without_content = ki_store_without_content(informer->store);
+    health->failures = ki_feeds_failures(informer);
+    health->unreadable =
+        ki_feeds_describe_unreadable(informer, health->unreadable_message, sizeof health->unreadable_message);
+    ki_health_describe(health, failed, selection ? selection : informer->selection, ki_informer_has_synced(informer));
     ki_selection_unref(selection);
-    if (health.state == KI_STATE_WATCHING || health.state == KI_STATE_NOT_STARTED)
-        describe_namespaces(informer, &health);
+    bool has_none = health->state == KI_STATE_CONNECTING && ki_feeds_are_none(informer);
+    if (health->state == KI_STATE_WATCHING || health->state == KI_STATE_NOT_STARTED || has_none)
+        describe_namespaces(informer, health);
     if (atomic_load(&informer->is_removed))
-        snprintf(health.message, sizeof health.message, "the informer was removed");
+        snprintf(health->message, sizeof health->message, "the informer was removed");
+    return failed == KI_ATTEMPT_STORE;
+}
+
+void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health, size_t size) {
+    ki_health health;
+    if (ki_engine_is_forked(informer->engine))
+        describe_forked(&health);
+    else /* inside a slow handler on the loop the clock is later than ki_engine_now */
+        (void)read_health(informer, ki_engine_clock(informer->engine), &health);
     memcpy(ret_health, &health, size < sizeof health ? size : sizeof health);
+}
+
+/* --- of a namespace ----------------------------------------------------------------------------------------------- */
+
+static size_t count_objects(const ki_informer *informer, const char *namespace_name) {
+    ki_snapshot *snapshot = ki_store_snapshot(informer->store);
+    size_t count = informer->selection->resource.namespaced
+                       ? ki_snapshot_count_by_index(snapshot, KI_NAMESPACE_INDEX, namespace_name)
+                       : ki_snapshot_count(snapshot);
+    ki_snapshot_free(snapshot);
+    return count;
+}
+
+/* Sets what a namespace without a feed has of its own. */
+static void describe_absent(ki_health *health, const char *namespace_name, bool is_coming) {
+    static const ki_error none = KI_ERROR_INIT;
+    health->state = is_coming && health->state != KI_STATE_NOT_STARTED ? KI_STATE_CONNECTING : KI_STATE_NOT_STARTED;
+    health->since_ms = 0;
+    health->retry_in_ms = health->list_total = -1;
+    health->next = KI_ATTEMPT_NONE;
+    health->cause = none;
+    health->listed = health->unreadable = 0;
+    health->failures = 0;
+    health->message[0] = health->unreadable_message[0] = '\0';
+    if (!is_coming)
+        snprintf(health->message, sizeof health->message, "namespace %.100s is not watched", namespace_name);
+}
+
+/* Returns true if the namespace is in the cache. `health` NULL: nobody wants it. */
+static bool read_namespace(const ki_informer *informer, const char *namespace_name, ki_health *health) {
+    int64_t now = ki_engine_clock(informer->engine), age;
+    bool is_stuck = health && read_health(informer, now, health);
+    bool is_removed = atomic_load(&informer->is_removed);
+    bool runs = health && !is_removed && health->state != KI_STATE_STOPPED;
+    ki_feed_found found = ki_feeds_read(informer, namespace_name, now, &age, runs && !is_stuck ? health : NULL);
+    if (runs && found != KI_FEED_FOUND)
+        describe_absent(health, namespace_name, found == KI_FEED_COMING);
+    if (health) {
+        health->staleness_ms = in_milliseconds(age);
+        health->objects = count_objects(informer, namespace_name);
+    }
+    return age != KI_NEVER && !is_removed;
+}
+
+bool ki_informer_namespace_health_sized(const ki_informer *informer, const char *namespace_name, ki_health *ret_health,
+                                        size_t size) {
+    ki_health health;
+    bool is_forked = ki_engine_is_forked(informer->engine);
+    if (is_forked)
+        describe_forked(&health);
+    bool is_synced =
+        !is_forked && read_namespace(informer, namespace_name ? namespace_name : "", ret_health ? &health : NULL);
+    if (ret_health)
+        memcpy(ret_health, &health, size < sizeof health ? size : sizeof health);
+    return is_synced;
 }
 
 static uint64_t hash_of_message(const ki_health *health) {

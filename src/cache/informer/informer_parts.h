@@ -6,6 +6,7 @@
 #define KI_CACHE_INFORMER_PARTS_H
 
 #include "src/base/kept_error.h"
+#include "src/base/refcount.h"
 #include "src/cache/informer/feed.h"
 #include "src/cache/informer/health.h"
 #include "src/cache/informer/shared_informer.h"
@@ -24,11 +25,13 @@ enum {
     KI_INFORMER_SLICE = 64     /* maximum units of work (about an object each) while the change lock is held */
 };
 
-/* The names of a set of namespaces, sorted, each once; one block of memory. */
-typedef struct ki_namespaces {
+/* One block of memory, with the names. */
+struct ki_namespaces {
+    const ki_allocator *allocator;
+    ki_refcount refs;
     size_t count;
     const char *names[];
-} ki_namespaces;
+};
 
 /* Above half of a limit, with a dictionary, all objects are packed. */
 typedef enum ki_packing {
@@ -85,15 +88,15 @@ struct ki_informer {
     ki_listener *registered; /* the first; linked by `next_registered` */
     uint64_t last_id;
 
-    /* Under `feed_lock`; `feeds` is written on the loop, or before the start. Only the locks of unreadable objects are
-     * taken inside. */
+    /* Under `feed_lock`; `feeds` is written on the loop, or before the start. Only the locks of unreadable objects and
+     * of a feed's health are taken inside. */
     ki_mutex feed_lock;
     ki_feed **feeds; /* one; of a set, sorted by namespace */
     size_t feed_count, feed_capacity;
     ki_namespaces *wanted; /* the set that was given last, not begun yet; NULL: none */
+    ki_namespaces *begun;  /* the set whose feeds are being added and removed; NULL: none; written on the loop */
 
     /* Loop. */
-    ki_namespaces *begun;               /* the set whose feeds are being added and removed; NULL: none */
     ki_namespaces *allowed;             /* constant: the set to use where all namespaces are forbidden; NULL: none */
     ki_informer *namespaces;            /* constant: the informer of the namespaces of the set; NULL: none */
     ki_registration namespaces_handler; /* constant: its handler there */
@@ -132,12 +135,14 @@ struct ki_informer {
     _Atomic bool has_fallen_back;        /* all namespaces are forbidden: it uses the allowed ones */
     _Atomic bool has_other_namespaces;   /* those of `namespaces` have changed */
     _Atomic bool has_new_set;            /* a set was given whose namespaces are not all in the cache yet */
+    _Atomic bool is_blocked;             /* what is not listed is blocked; set under `wait_lock` */
     _Atomic bool is_removed;             /* removed from the factory; set under `change_lock` and `wait_lock` */
     _Atomic bool synced;                 /* set under `wait_lock` and `change_lock`; a removed informer is not */
     ki_task remove_task;                 /* stops a removed informer */
     ki_task relist_task;                 /* lists again, for a view that was added */
     char synced_version[KI_RESOURCE_VERSION_MAX + 1]; /* constant once `synced` */
     ki_health_record health;
+    ki_health_stuck stuck;     /* of `health` */
     ki_mutex wait_lock;        /* for all waits */
     ki_cond changed;           /* signalled when the informer is synced or stopped */
     bool has_ended;            /* under `wait_lock`: stopped */
@@ -197,8 +202,11 @@ void ki_informer_take_namespaces(ki_informer *informer);
 void ki_informer_close_namespaces(ki_informer *informer);
 /* Ends what ki_informer_follow_namespaces began. Loop. */
 void ki_informer_unfollow_namespaces(ki_informer *informer);
-/* The queue is empty, and each feed is listed: if no other set is waiting, the cache has the whole set. Loop. */
-void ki_informer_note_set(ki_informer *informer);
+/* Each feed is listed in the store: if no other set is waiting, the cache has the whole set. Returns true if that is
+ * new. Loop. */
+bool ki_informer_note_set(ki_informer *informer);
+/* Returns what a namespace is that has a feed, or none. Caller holds feed_lock. */
+ki_feed_found ki_informer_find_in_set(const ki_informer *informer, const char *namespace_name, bool has_feed);
 void ki_informer_free_namespaces(ki_informer *informer);
 /* informer_deleted.c */
 /* Prepares the timer. Loop. */

@@ -249,7 +249,7 @@ static void visit_processing(const ki_informer *informer, const ki_metrics_visit
 static void visit_cache(const ki_informer *informer, const ki_metrics_visit *to) {
     const ki_metrics_record *record = &informer->metrics;
     bool was_synced = atomic_load(&informer->synced);
-    int64_t staleness = ki_metrics_staleness(record, ki_feeds_queued_at(informer), ki_engine_clock(informer->engine));
+    int64_t staleness = ki_feeds_age(informer, ki_engine_clock(informer->engine));
     ki_snapshot *snapshot = ki_store_snapshot(informer->store);
     bool is_synced = was_synced && atomic_load(&informer->synced); /* not removed before the snapshot */
     double version;

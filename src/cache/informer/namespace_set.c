@@ -47,6 +47,8 @@ static ki_namespaces *copy(const ki_allocator *allocator, const char *const *nam
     ki_namespaces *set = ki_alloc(allocator, size);
     if (!set)
         return NULL;
+    set->allocator = allocator;
+    ki_refcount_init(&set->refs);
     char *at = (char *)(set->names + count);
     for (size_t i = 0; i < count; i++, at += strlen(at) + 1)
         set->names[i] = memcpy(at, names[i], strlen(names[i]) + 1);
@@ -58,21 +60,52 @@ static ki_namespaces *copy(const ki_allocator *allocator, const char *const *nam
     return set;
 }
 
+ki_status ki_namespaces_new(const ki_allocator *allocator, const char *const *names, size_t count,
+                            ki_namespaces **ret_set, ki_error *err) {
+    ki_status status = ki_namespaces_check(names, count, err);
+    if (status)
+        return status;
+    ki_namespaces *set = copy(allocator, names, count);
+    if (!set)
+        return ki_error_no_memory(err, "setting namespaces");
+    *ret_set = set;
+    return KI_OK;
+}
+
+static ki_namespaces *ref(ki_namespaces *set) {
+    ki_refcount_inc(&set->refs);
+    return set;
+}
+
+void ki_namespaces_unref(ki_namespaces *set) {
+    if (set && ki_refcount_dec(&set->refs))
+        ki_free(set->allocator, set);
+}
+
 static bool has(const ki_namespaces *set, const char *name) {
     return set->count > 0 && bsearch(&name, set->names, set->count, sizeof *set->names, compare);
 }
 
 /* --- any thread --------------------------------------------------------------------------------------------------- */
 
-/* Returns the set that was given before and not begun. Caller holds no lock. */
-static ki_namespaces *exchange_wanted(ki_informer *informer, ki_namespaces *set) {
+/* Takes the reference over. */
+static void want(ki_informer *informer, ki_namespaces *set) {
     ki_mutex_lock(&informer->feed_lock);
     ki_namespaces *before = informer->wanted;
     informer->wanted = set;
-    if (set)
-        atomic_store(&informer->has_new_set, true);
+    atomic_store(&informer->has_new_set, true);
     ki_mutex_unlock(&informer->feed_lock);
-    return before;
+    ki_namespaces_unref(before);
+    ki_task_post(&informer->namespaces_task);
+}
+
+ki_status ki_informer_give_namespaces(ki_informer *informer, ki_namespaces *set, ki_error *err) {
+    ki_fair_mutex_lock(&informer->change_lock);
+    ki_status status = ki_informer_check_runs(informer, err);
+    if (!status)
+        want(informer, ref(set));
+    ki_fair_mutex_unlock(&informer->change_lock);
+    return status;
 }
 
 ki_status ki_informer_set_namespaces(ki_informer *informer, const char *const *names, size_t count, ki_error *err) {
@@ -85,22 +118,25 @@ ki_status ki_informer_set_namespaces(ki_informer *informer, const char *const *n
                             "the informer of %s has no set of namespaces: request it with "
                             ".namespace_set",
                             informer->selection->name);
-    ki_status status = ki_namespaces_check(names, count, err);
+    ki_namespaces *set;
+    ki_status status = ki_namespaces_new(ki_engine_allocator(informer->engine), names, count, &set, err);
     if (status)
         return status;
-    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
-    ki_namespaces *set = copy(allocator, names, count);
-    if (!set)
-        return ki_error_no_memory(err, "setting namespaces");
-    ki_fair_mutex_lock(&informer->change_lock);
-    status = ki_informer_check_runs(informer, err);
-    if (!status)
-        set = exchange_wanted(informer, set);
-    ki_fair_mutex_unlock(&informer->change_lock);
-    if (!status)
-        ki_task_post(&informer->namespaces_task);
-    ki_free(allocator, set);
+    status = ki_informer_give_namespaces(informer, set, err);
+    ki_namespaces_unref(set);
     return status;
+}
+
+ki_feed_found ki_informer_find_in_set(const ki_informer *informer, const char *namespace_name, bool has_feed) {
+    const ki_namespaces *const sets[] = { informer->wanted, informer->begun };
+    for (size_t i = 0; i < 2; i++) {
+        if (!sets[i] || has(sets[i], namespace_name) || has(sets[i], ""))
+            continue;
+        if (i == 0 || !informer->wanted) /* the set that was given last */
+            return KI_FEED_NONE;
+        has_feed = false; /* it is removed first */
+    }
+    return has_feed ? KI_FEED_FOUND : informer->wanted || informer->begun ? KI_FEED_COMING : KI_FEED_NONE;
 }
 
 /* Handler of the namespaces, on the loop; `user` is the informer of the set. The initial ones come at once. */
@@ -171,7 +207,7 @@ static ki_status add_feed(ki_informer *informer, const char *name, ki_error *err
         ki_feed_remove(feed);
         return status;
     }
-    ki_metrics_set_unlisted(&informer->metrics);
+    (void)ki_health_set_state(&feed->health, KI_STATE_CONNECTING, NULL, -1, ki_engine_now(informer->engine));
     ki_reflector_start(&feed->reflector);
     return KI_OK;
 }
@@ -224,27 +260,40 @@ static ki_status begin_chosen(ki_informer *informer, ki_error *err) {
     const ki_object *obj;
     while (names && (obj = ki_snapshot_next(snapshot, &cursor)))
         names[at++] = ki_object_name(obj);
-    ki_status status = names ? ki_namespaces_check(names, count, err) : KI_ERR_NO_MEMORY;
-    if (!status)
-        informer->begun = copy(allocator, names, count);
+    ki_namespaces *set = NULL;
+    ki_status status =
+        names ? ki_namespaces_new(allocator, names, count, &set, err) : ki_error_no_memory(err, "setting namespaces");
     ki_free(allocator, names);
     ki_snapshot_free(snapshot);
-    if (status && status != KI_ERR_NO_MEMORY) { /* the set stays as it is until the namespaces change again */
-        ki_informer_report(informer, err, "");
-        return KI_OK;
+    if (status == KI_ERR_NO_MEMORY) {
+        atomic_store(&informer->has_other_namespaces, true);
+        return status;
     }
-    if (informer->begun)
-        return KI_OK;
-    atomic_store(&informer->has_other_namespaces, true);
-    return ki_error_no_memory(err, "setting namespaces");
+    if (status) /* the set stays as it is until the namespaces change again */
+        ki_informer_report(informer, err, "");
+    else
+        want(informer, set);
+    return KI_OK;
 }
 
 /* Begins the set that was given last, if any. */
 static ki_status begin_set(ki_informer *informer, ki_error *err) {
     if (informer->begun)
         return KI_OK;
-    informer->begun = exchange_wanted(informer, NULL);
-    return informer->begun || !informer->namespaces ? KI_OK : begin_chosen(informer, err);
+    ki_status status = informer->namespaces ? begin_chosen(informer, err) : KI_OK;
+    ki_mutex_lock(&informer->feed_lock);
+    informer->begun = informer->wanted;
+    informer->wanted = NULL;
+    ki_mutex_unlock(&informer->feed_lock);
+    return status;
+}
+
+static void end_set(ki_informer *informer) {
+    ki_mutex_lock(&informer->feed_lock);
+    ki_namespaces *set = informer->begun;
+    informer->begun = NULL;
+    ki_mutex_unlock(&informer->feed_lock);
+    ki_namespaces_unref(set);
 }
 
 static void apply(ki_informer *informer) {
@@ -265,8 +314,8 @@ static void apply(ki_informer *informer) {
     if (!informer->begun)
         return;
     if (is_done) {
-        ki_free(ki_engine_allocator(informer->engine), informer->begun);
-        informer->begun = NULL;
+        end_set(informer);
+        ki_feeds_note_blocked(informer);
         ki_informer_note_state(informer, ki_feeds_show_state(informer), false);
     }
     ki_task_post(&informer->namespaces_task);
@@ -297,17 +346,13 @@ ki_status ki_informer_init_namespaces(ki_informer *informer, ki_error *err) {
 
 void ki_feed_fall_back(ki_feed *feed) {
     ki_informer *informer = feed->informer;
-    const ki_namespaces *allowed = informer->allowed;
+    ki_namespaces *allowed = informer->allowed;
     if (!allowed || feed->selection->namespace_name[0] || feed->reflector.has_initial_version ||
         atomic_load(&informer->has_fallen_back))
         return;
-    ki_namespaces *set = copy(ki_engine_allocator(informer->engine), allowed->names, allowed->count);
-    if (!set)
-        return; /* the next attempt comes here again */
     atomic_store(&informer->has_fallen_back, true);
-    informer->has_namespaces = false;     /* the allowed namespaces are the first set */
-    (void)exchange_wanted(informer, set); /* there was none */
-    ki_task_post(&informer->namespaces_task);
+    informer->has_namespaces = false; /* the allowed namespaces are the first set */
+    want(informer, ref(allowed));
 }
 
 void ki_informer_open_namespaces(ki_informer *informer) {
@@ -329,16 +374,15 @@ void ki_informer_unfollow_namespaces(ki_informer *informer) {
     informer->namespaces_handler = (ki_registration){ NULL, 0 };
 }
 
-void ki_informer_note_set(ki_informer *informer) {
+bool ki_informer_note_set(ki_informer *informer) {
     ki_mutex_lock(&informer->feed_lock);
-    if (!informer->wanted && !informer->begun)
-        atomic_store(&informer->has_new_set, false);
+    bool is_new = !informer->wanted && !informer->begun && atomic_exchange(&informer->has_new_set, false);
     ki_mutex_unlock(&informer->feed_lock);
+    return is_new;
 }
 
 void ki_informer_free_namespaces(ki_informer *informer) {
-    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
-    ki_free(allocator, informer->begun);
-    ki_free(allocator, informer->wanted);
-    ki_free(allocator, informer->allowed);
+    ki_namespaces_unref(informer->begun);
+    ki_namespaces_unref(informer->wanted);
+    ki_namespaces_unref(informer->allowed);
 }

@@ -213,12 +213,28 @@ static bool is_listed(const ki_informer *informer) {
     return informer->queue->ops->has_synced(informer->queue);
 }
 
+/* Returns the bits of the fields that objects of the factory's other informers with the same struct have. All, if one
+ * of them has not synced: the last one names the fields that none has. */
+static uint64_t fields_elsewhere(const ki_informer *informer) {
+    const ki_memory_account *account = informer->options.account;
+    const ki_field *fields = informer->options.given.view;
+    uint64_t seen = 0;
+    for (const ki_informer *other = account && fields ? account->first : NULL; other; other = other->next_in_account) {
+        ki_object_format *format = other != informer ? other->options.format : NULL;
+        format = format ? ki_object_format_newest(format) : NULL;
+        if (format && ki_object_format_find_view(format, fields) == 0)
+            seen |= atomic_load(&other->synced) ? ki_object_format_seen_fields(format) : UINT64_MAX;
+    }
+    return seen;
+}
+
 /* Also names the fields of views that no object has or that never fit: a path or a type can be wrong. */
 static void log_synced(const ki_informer *informer) {
     char fields[256] = "";
     size_t count = ki_store_count(informer->store);
     if (informer->options.format && count)
-        ki_object_format_describe_fields(ki_object_format_newest(informer->options.format), fields, sizeof fields);
+        ki_object_format_describe_fields(ki_object_format_newest(informer->options.format), fields_elsewhere(informer),
+                                         fields, sizeof fields);
     ki_log_write(ki_engine_log(informer->engine), KI_LOG_INFO, "informer", "%s: synced, %zu object%s%s",
                  informer->selection->name, count, count == 1 ? "" : "s", fields);
 }
@@ -226,18 +242,18 @@ static void log_synced(const ki_informer *informer) {
 /* Marks the informer synced once the first list is processed. Caller holds change_lock. */
 static void note_synced(ki_informer *informer) {
     char version[KI_RESOURCE_VERSION_MAX + 1];
-    int64_t list_at;
     if (atomic_load(&informer->synced) || !is_listed(informer))
         return;
-    ki_feeds_initial(informer, version, &list_at);
+    ki_feeds_initial(informer, version);
     take_list_version(informer, version);
     memcpy(informer->synced_version, informer->store_version, sizeof informer->synced_version);
-    ki_metrics_set_listed_at(&informer->metrics, list_at);
+    ki_feeds_note_listed(informer);
+    (void)ki_informer_note_set(informer); /* on_synced tells of the first one */
     ki_mutex_lock(&informer->wait_lock);
     atomic_store(&informer->synced, true);
     ki_cond_broadcast(&informer->changed);
     ki_mutex_unlock(&informer->wait_lock);
-    ki_processor_mark_synced(&informer->processor);
+    ki_processor_mark(&informer->processor, KI_MARK_SYNCED);
     log_synced(informer);
 }
 
@@ -297,7 +313,7 @@ static ki_status process_deltas(const ki_deltas *deltas, void *user, bool *ret_r
 static ki_status process_drained(ki_informer *informer, ki_error *err) {
     char version[KI_RESOURCE_VERSION_MAX + 1];
     ki_status status = KI_OK;
-    bool are_listed = ki_feeds_version(informer, version);
+    ki_feeds_version(informer, version);
     ki_informer_continue_resync(informer);
     ki_fair_mutex_lock_first(&informer->change_lock);
     if (atomic_load(&informer->is_removed)) {
@@ -313,9 +329,9 @@ static ki_status process_drained(ki_informer *informer, ki_error *err) {
     if (!status)
         ki_feeds_catch_up(informer);
     note_synced(informer);
+    if (!status && ki_feeds_are_listed(informer) && ki_informer_note_set(informer))
+        ki_processor_mark(&informer->processor, KI_MARK_NAMESPACES);
     end_step(informer, !status);
-    if (!status && are_listed)
-        ki_informer_note_set(informer);
     ki_informer_check_waits(informer, NULL);
     return status ? status : KI_ERR_NOT_FOUND;
 }

@@ -68,7 +68,8 @@ static ki_status join_in(ki_informer *informer, ki_listener *listener, int64_t r
 }
 
 static bool is_called(const ki_handler *handler) {
-    return handler->on_add || handler->on_update || handler->on_delete || handler->on_synced || handler->on_changed;
+    return handler->on_add || handler->on_update || handler->on_delete || handler->on_synced || handler->on_changed ||
+           handler->on_namespaces_synced;
 }
 
 static ki_status check_handler(const ki_handler *handler, const ki_registration_options *options, ki_keep keep,
@@ -77,7 +78,8 @@ static ki_status check_handler(const ki_handler *handler, const ki_registration_
         return ki_error_set(err, KI_ERR_INVALID, "a registration without a handler");
     if (!is_called(handler))
         return ki_error_set(err, KI_ERR_INVALID,
-                            "a handler without a function: set on_add, on_update, on_delete, on_synced or on_changed");
+                            "a handler without a function: set on_add, on_update, on_delete, on_synced, on_changed or "
+                            "on_namespaces_synced");
     if (options && options->size == 0)
         return ki_error_set(err, KI_ERR_INVALID,
                             "ki_registration_options without a size: use KI_REGISTRATION_OPTIONS()");

@@ -87,7 +87,9 @@ void ki_informer_note_queue(ki_informer *informer, size_t load, bool is_stored) 
         return;
     size_t queued = informer->queue->ops->length(informer->queue);
     if (is_stored)
-        ki_metrics_queue(&informer->metrics, queued, queued ? KI_NEVER : ki_feeds_queued_at(informer));
+        ki_metrics_queue(&informer->metrics, queued);
+    if (is_stored && !queued)
+        ki_feeds_note_stored(informer);
     bool is_much = queued + load >= ki_informer_much(informer);
     informer->load = load;
     if (is_much || informer->is_held)
@@ -184,7 +186,7 @@ static ki_status init_shared(ki_informer *informer, ki_error *err) {
     status = ki_cond_init(&informer->changed, err);
     if (status)
         goto no_cond;
-    status = ki_health_init(&informer->health, ki_engine_now(informer->engine), err);
+    status = ki_health_init(&informer->health, &informer->stuck, ki_engine_now(informer->engine), err);
     if (status)
         goto no_health;
     status = ki_mutex_init(&informer->feed_lock, err);
@@ -261,7 +263,6 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     informer->transform = options->transform;
     informer->transform_user = options->transform_user;
     ki_mutation_detector_init(&informer->detector, allocator, on_mutation, informer);
-    ki_metrics_init(&informer->metrics);
     ki_informer_init_waits(informer);
     ki_informer_init_removal(informer);
     ki_task_init(&informer->relist_task, options->engine, list_again, informer);
@@ -470,6 +471,8 @@ ki_status ki_informer_start(ki_informer *informer, ki_error *err) {
     ki_fair_mutex_unlock(&informer->change_lock);
     if (status && status != KI_ERR_STATE)
         set_state(informer, KI_STATE_BACKING_OFF, &cause);
+    if (!status && informer->selection->is_set)
+        set_state(informer, KI_STATE_CONNECTING, NULL); /* also before it has a namespace */
     if (status && err)
         *err = cause;
     return status;

@@ -44,8 +44,16 @@ static inline int64_t ki_period_ns(int64_t period_ms, int64_t minimum_ms) {
     return KI_MILLISECONDS(period_ms < KI_PERIOD_MAX_MS ? period_ms : KI_PERIOD_MAX_MS);
 }
 
+/* The names of a set of namespaces, sorted, each once. Immutable, with references. */
+typedef struct ki_namespaces ki_namespaces;
 /* Returns KI_ERR_INVALID or KI_ERR_LIMIT for names that no set of namespaces has. Any thread. */
 ki_status ki_namespaces_check(const char *const *names, size_t count, ki_error *err);
+/* Copies names. Any thread. Errors: those of ki_namespaces_check, KI_ERR_NO_MEMORY. */
+ki_status ki_namespaces_new(const ki_allocator *allocator, const char *const *names, size_t count,
+                            ki_namespaces **ret_set, ki_error *err);
+void ki_namespaces_unref(ki_namespaces *set);
+/* As ki_informer_set_namespaces, of an informer that has a set; takes a reference. Any thread. Errors: KI_ERR_STATE. */
+ki_status ki_informer_give_namespaces(ki_informer *informer, ki_namespaces *set, ki_error *err);
 
 /* Any thread. */
 ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer **ret_informer, ki_error *err);
@@ -90,7 +98,8 @@ ki_status ki_informer_sync_cause(const ki_informer *informer, ki_error *ret_caus
 
 /* Returns the monotonic time `timeout_ms` from now; INT64_MAX for a negative or very long timeout. */
 int64_t ki_deadline_of_timeout(int64_t timeout_ms);
-/* Waits until `deadline_ns` of the monotonic clock; otherwise as ki_informer_wait_for_sync. */
-ki_status ki_informer_wait_until_synced(ki_informer *informer, int64_t deadline_ns, ki_error *err);
+/* Waits until `deadline_ns` of the monotonic clock; otherwise as ki_informer_wait_for_sync. With `ret_blocked`, which
+ * may be NULL, the wait also ends, with KI_OK, once the informer is blocked; `*ret_blocked` is then true. */
+ki_status ki_informer_wait_until_synced(ki_informer *informer, int64_t deadline_ns, bool *ret_blocked, ki_error *err);
 
 #endif

@@ -16,18 +16,31 @@ int64_t ki_deadline_of_timeout(int64_t timeout_ms) {
     return ki_time_after_ms(ki_monotonic_now(), timeout_ms);
 }
 
-ki_status ki_informer_wait_until_synced(ki_informer *informer, int64_t deadline_ns, ki_error *err) {
+ki_status ki_informer_wait_until_synced(ki_informer *informer, int64_t deadline_ns, bool *ret_blocked, ki_error *err) {
     const char *name = informer->selection->name;
+    bool is_blocked = false; /* a set of namespaces that are not known is, if their informer is */
+    ki_status status = KI_OK;
+    if (ret_blocked && informer->namespaces && !ki_informer_is_removed(informer->namespaces))
+        status = ki_informer_wait_until_synced(informer->namespaces, deadline_ns, &is_blocked, err);
+    if (status || is_blocked) {
+        *ret_blocked = is_blocked;
+        return status;
+    }
     if (ki_callback_is_inside(informer->owner) || ki_engine_on_loop(informer->engine))
         return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for %s on a thread that it needs", name);
     ki_mutex_lock(&informer->wait_lock);
     bool in_time = true;
-    while (!atomic_load(&informer->synced) && !ki_informer_has_ended(informer) && in_time)
-        in_time = ki_engine_wait(informer->engine, &informer->changed, &informer->wait_lock, deadline_ns);
+    while (!atomic_load(&informer->synced) && !ki_informer_has_ended(informer) && !is_blocked && in_time) {
+        is_blocked = ret_blocked && atomic_load(&informer->is_blocked);
+        if (!is_blocked)
+            in_time = ki_engine_wait(informer->engine, &informer->changed, &informer->wait_lock, deadline_ns);
+    }
     bool synced = atomic_load(&informer->synced);
     bool over = ki_informer_has_ended(informer);
     ki_mutex_unlock(&informer->wait_lock);
-    if (synced)
+    if (ret_blocked)
+        *ret_blocked = is_blocked && !synced && !over;
+    if (synced || (is_blocked && !over))
         return KI_OK;
     if (over)
         return ki_informer_set_stopped(informer, KI_ERR_CANCELLED, err);
@@ -42,7 +55,7 @@ ki_status ki_informer_wait_for_sync(ki_informer *informer, int64_t timeout_ms, k
         return ki_error_missing(err, "ki_informer_wait_for_sync");
     if (ki_engine_check_process(informer->engine, err))
         return KI_ERR_STATE;
-    return ki_informer_wait_until_synced(informer, ki_deadline_of_timeout(timeout_ms), err);
+    return ki_informer_wait_until_synced(informer, ki_deadline_of_timeout(timeout_ms), NULL, err);
 }
 
 void ki_informer_wake_waits(ki_informer *informer) {

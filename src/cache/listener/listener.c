@@ -211,13 +211,29 @@ static void call_on_changed(ki_listener *listener) {
     ki_callback_leave(&callback);
 }
 
+static void call_on_namespaces_synced(ki_listener *listener) {
+    if (listener->handler.on_namespaces_synced) {
+        ki_callback callback;
+        ki_callback_enter(&callback, listener->owner);
+        listener->handler.on_namespaces_synced(listener->informer, listener->user);
+        ki_callback_leave(&callback);
+    }
+    listener->unreported++;
+}
+
 typedef enum next_step {
     STEP_NOTHING,
     STEP_SYNCED,
+    STEP_NAMESPACES,
     STEP_CHANGE,
     STEP_CHANGED,
     STEP_END
 } next_step;
+
+/* Caller holds the mutex. */
+static bool is_at(const ki_listener *listener, ki_mark mark) {
+    return listener->is_marked[mark] && ki_pending_mark_is_reached(&listener->pending, mark);
+}
 
 /* Caller holds the mutex. */
 static next_step next_step_of(const ki_listener *listener) {
@@ -225,10 +241,13 @@ static next_step next_step_of(const ki_listener *listener) {
         return STEP_END;
     if (listener->replay)
         return STEP_CHANGE;
-    if (listener->is_marked && !atomic_load(&listener->synced) && ki_pending_mark_is_reached(&listener->pending))
+    bool is_synced = atomic_load(&listener->synced);
+    if (!is_synced && is_at(listener, KI_MARK_SYNCED))
         return STEP_SYNCED;
+    if (is_synced && is_at(listener, KI_MARK_NAMESPACES))
+        return STEP_NAMESPACES;
     bool is_due = listener->pending.count == 0 || listener->unreported >= CHANGES_OF_REPORT;
-    if (listener->handler.on_changed && listener->unreported && is_due && atomic_load(&listener->synced))
+    if (listener->handler.on_changed && listener->unreported && is_due && is_synced)
         return STEP_CHANGED;
     return listener->pending.count ? STEP_CHANGE : STEP_NOTHING;
 }
@@ -254,9 +273,13 @@ static next_step deliver(ki_listener *listener, bool wait) {
     }
     if (step == STEP_CHANGE && !listener->replay) /* the replay is read without the mutex */
         pop(listener, &change);
+    if (step == STEP_NAMESPACES)
+        listener->is_marked[KI_MARK_NAMESPACES] = false;
     ki_mutex_unlock(&listener->mutex);
     if (step == STEP_SYNCED)
         call_on_synced(listener);
+    if (step == STEP_NAMESPACES)
+        call_on_namespaces_synced(listener);
     if (step == STEP_CHANGED)
         call_on_changed(listener);
     if (step != STEP_CHANGE)
@@ -352,6 +375,7 @@ static void run_turn(ki_task *task, void *user) {
     case STEP_NOTHING:
         break;
     case STEP_SYNCED:
+    case STEP_NAMESPACES:
     case STEP_CHANGE:
     case STEP_CHANGED:
         /* One callback in each run: timers and other tasks run in between, however slow the handler is. */
@@ -375,7 +399,7 @@ void ki_listener_set_replay(ki_listener *listener, ki_snapshot *replay, bool mar
     listener->cursor = (ki_cursor)KI_CURSOR_INIT;
     atomic_store(&listener->to_replay, ki_snapshot_count(replay));
     ki_mutex_lock(&listener->mutex);
-    listener->is_marked = marked;
+    listener->is_marked[KI_MARK_SYNCED] = marked;
     ki_mutex_unlock(&listener->mutex);
 }
 
@@ -458,10 +482,10 @@ size_t ki_listener_load(ki_listener *listener, size_t much) {
     return load;
 }
 
-void ki_listener_mark_synced(ki_listener *listener) {
+void ki_listener_mark(ki_listener *listener, ki_mark mark) {
     ki_mutex_lock(&listener->mutex);
-    ki_pending_set_mark(&listener->pending);
-    listener->is_marked = true;
+    ki_pending_set_mark(&listener->pending, mark);
+    listener->is_marked[mark] = true;
     ki_mutex_unlock(&listener->mutex);
     listener->has_news = true;
 }

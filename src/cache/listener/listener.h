@@ -57,7 +57,9 @@ struct ki_listener {
     /* Under `mutex`. */
     ki_mutex mutex;
     ki_pending pending;
-    bool is_marked; /* the initial population is complete; `pending` has the place of on_synced */
+    /* KI_MARK_SYNCED: the initial population is complete; KI_MARK_NAMESPACES: a set is complete that was not reported.
+     * `pending` has the place. */
+    bool is_marked[KI_MARKS];
     bool is_removed;
     bool is_stopped;
     /* Of the delivering thread or task; set before it starts. */
@@ -116,8 +118,8 @@ bool ki_informer_delivered(ki_informer *informer);
 void ki_informer_wake_waits(ki_informer *informer);
 /* Adds a change. Wakes nobody: ki_listener_wake does. KI_ERR_NO_MEMORY changes nothing. */
 ki_status ki_listener_push(ki_listener *listener, const ki_change *change);
-/* Has on_synced called after the notifications pushed so far. Wakes nobody. */
-void ki_listener_mark_synced(ki_listener *listener);
+/* Has on_synced or on_namespaces_synced called after the notifications pushed so far. Wakes nobody. */
+void ki_listener_mark(ki_listener *listener, ki_mark mark);
 /* Wakes the thread, or posts the task, of a listener that got something since the last call. Caller holds the change
  * lock, and the listener is in the processor's list. */
 void ki_listener_wake(ki_listener *listener);

@@ -25,8 +25,9 @@ static ki_pending_entry *take_entry(ki_pending *pending) {
 
 static void drop_entry(ki_pending *pending, ki_pending_entry *entry) {
     ki_pending_table_remove(&pending->by_key, entry);
-    if (pending->marked == entry)
-        pending->marked = entry->before;
+    for (int mark = 0; mark < KI_MARKS; mark++)
+        if (pending->marked[mark] == entry)
+            pending->marked[mark] = entry->before;
     *(entry->before ? &entry->before->after : &pending->first) = entry->after;
     *(entry->after ? &entry->after->before : &pending->last) = entry->before;
     pending->count--;
@@ -138,17 +139,18 @@ bool ki_pending_pop(ki_pending *pending, ki_change *ret_change) {
     pending->count--;
     pending->bytes -= ki_object_memory(ret_change->obj);
     pending->new_bytes -= new_bytes_of(ret_change);
-    pending->before_mark -= pending->before_mark > 0;
+    for (int mark = 0; mark < KI_MARKS; mark++)
+        pending->before_mark[mark] -= pending->before_mark[mark] > 0;
     return true;
 }
 
-void ki_pending_set_mark(ki_pending *pending) {
-    pending->before_mark = pending->all.count;
-    pending->marked = pending->last;
+void ki_pending_set_mark(ki_pending *pending, ki_mark mark) {
+    pending->before_mark[mark] = pending->all.count;
+    pending->marked[mark] = pending->last;
 }
 
-bool ki_pending_mark_is_reached(const ki_pending *pending) {
-    return !pending->before_mark && !pending->marked;
+bool ki_pending_mark_is_reached(const ki_pending *pending, ki_mark mark) {
+    return !pending->before_mark[mark] && !pending->marked[mark];
 }
 
 void ki_pending_clear(ki_pending *pending) {

@@ -188,9 +188,9 @@ ki_status ki_processor_notify_next(ki_processor *processor, ki_change *ret_chang
     return KI_OK;
 }
 
-void ki_processor_mark_synced(ki_processor *processor) {
+void ki_processor_mark(ki_processor *processor, ki_mark mark) {
     for (ki_listener *listener = processor->first; listener; listener = listener->next)
-        ki_listener_mark_synced(listener);
+        ki_listener_mark(listener, mark);
     processor->has_news = true;
 }
 

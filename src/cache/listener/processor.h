@@ -6,6 +6,7 @@
 #include <kinformer/lister.h>
 
 #include "src/cache/listener/changes.h"
+#include "src/cache/listener/pending.h"
 #include "src/engine/engine.h"
 
 typedef struct ki_processor ki_processor;
@@ -68,8 +69,9 @@ void ki_processor_release_some(ki_processor *processor, size_t *units);
  * with a thread, behind others, it waits packed. Wakes nobody. Pops the change; the caller releases it.
  * KI_ERR_NOT_FOUND: none is left. KI_ERR_NO_MEMORY: the next call continues with the same change. */
 ki_status ki_processor_notify_next(ki_processor *processor, ki_change *ret_change);
-/* The first list is complete: queues on_synced behind everything distributed so far. Wakes nobody. */
-void ki_processor_mark_synced(ki_processor *processor);
+/* The first list, or a changed set of namespaces, is complete: queues on_synced or on_namespaces_synced behind
+ * everything distributed so far. Wakes nobody. */
+void ki_processor_mark(ki_processor *processor, ki_mark mark);
 /* Wakes the listeners that got something since the last call: once for many changes, since to wake a thread costs more
  * than a change does. */
 void ki_processor_wake(ki_processor *processor);

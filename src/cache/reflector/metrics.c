@@ -1,12 +1,9 @@
 /* metrics.c: counting. */
 #include "src/cache/reflector/metrics.h"
 
-void ki_metrics_init(ki_metrics_record *record) {
-    atomic_init(&record->stored_at, KI_NEVER);
-}
-
 void ki_freshness_init(ki_freshness *freshness) {
     atomic_init(&freshness->queued_at, KI_NEVER);
+    atomic_init(&freshness->stored_at, KI_NEVER);
 }
 
 /* Adds without an atomic read-modify-write: the loop is the only writer. */
@@ -58,26 +55,25 @@ void ki_freshness_set_queued_at(ki_freshness *freshness, int64_t at) {
         atomic_store_explicit(&freshness->queued_at, at, memory_order_relaxed);
 }
 
-void ki_metrics_set_listed_at(ki_metrics_record *record, int64_t at) {
-    if (at > atomic_load_explicit(&record->stored_at, memory_order_relaxed))
-        atomic_store_explicit(&record->stored_at, at, memory_order_relaxed);
+/* Released: who reads the time, then the store, finds all of it. */
+void ki_freshness_set_stored_at(ki_freshness *freshness, int64_t at) {
+    if (at > atomic_load_explicit(&freshness->stored_at, memory_order_relaxed))
+        atomic_store_explicit(&freshness->stored_at, at, memory_order_release);
 }
 
-void ki_metrics_set_unlisted(ki_metrics_record *record) {
-    atomic_store_explicit(&record->stored_at, KI_NEVER, memory_order_relaxed);
+void ki_freshness_catch_up(ki_freshness *freshness) {
+    ki_freshness_set_stored_at(freshness, atomic_load_explicit(&freshness->queued_at, memory_order_relaxed));
 }
 
-void ki_metrics_queue(ki_metrics_record *record, size_t depth, int64_t queued_at) {
+void ki_metrics_queue(ki_metrics_record *record, size_t depth) {
     atomic_store_explicit(&record->queue_depth, depth, memory_order_relaxed);
-    if (depth == 0)
-        atomic_store_explicit(&record->stored_at, queued_at, memory_order_relaxed);
 }
 
-int64_t ki_metrics_staleness(const ki_metrics_record *record, int64_t queued_at, int64_t now) {
-    int64_t current = atomic_load_explicit(&record->stored_at, memory_order_relaxed);
+int64_t ki_freshness_age(const ki_freshness *freshness, const ki_metrics_record *record, int64_t now) {
+    int64_t current = atomic_load_explicit(&freshness->stored_at, memory_order_acquire);
     bool is_empty = atomic_load_explicit(&record->queue_depth, memory_order_relaxed) == 0;
     if (current != KI_NEVER && is_empty)
-        current = queued_at;
+        current = atomic_load_explicit(&freshness->queued_at, memory_order_relaxed);
     if (current == KI_NEVER)
         return KI_NEVER;
     return current < now ? now - current : 0;

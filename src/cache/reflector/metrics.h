@@ -67,16 +67,15 @@ typedef struct ki_metrics_record {
     _Atomic uint64_t processing[KI_PROCESSING_BOUNDS + 1]; /* by bound, the last one infinity */
     _Atomic uint64_t processing_ns;                        /* sum */
     _Atomic size_t queue_depth;
-    _Atomic int64_t stored_at; /* the store has everything up to this time; KI_NEVER */
 } ki_metrics_record;
 
 /* What is known of one reflector. The loop writes it; any thread reads it. */
 typedef struct ki_freshness {
     _Atomic int64_t queued_at; /* the queue has everything up to this time; KI_NEVER */
+    _Atomic int64_t stored_at; /* the store has everything up to this time; KI_NEVER: not its first list */
     _Atomic uint64_t failures_in_row;
 } ki_freshness;
 
-void ki_metrics_init(ki_metrics_record *record);
 void ki_freshness_init(ki_freshness *freshness);
 
 /* On the loop. `record` may be NULL: counts nothing. */
@@ -94,16 +93,16 @@ void ki_freshness_succeeded(ki_freshness *freshness);
 /* Records that the queue has all changes that the server made up to `at`. Ignores a time before the recorded one. NULL:
  * records nothing. */
 void ki_freshness_set_queued_at(ki_freshness *freshness, int64_t at);
-/* Tells that the store has the first list, requested at `at`. Changes that followed it may still be queued. */
-void ki_metrics_set_listed_at(ki_metrics_record *record, int64_t at);
-/* Tells that the store lacks the first list of a reflector that was added. */
-void ki_metrics_set_unlisted(ki_metrics_record *record);
-/* Sets the queue's length. At 0 the store has everything that was queued: up to `queued_at`. */
-void ki_metrics_queue(ki_metrics_record *record, size_t depth, int64_t queued_at);
+/* Records that the store has all changes that the server made up to `at`. Ignores a time before the recorded one. */
+void ki_freshness_set_stored_at(ki_freshness *freshness, int64_t at);
+/* Records that the store has all that the queue got. */
+void ki_freshness_catch_up(ki_freshness *freshness);
+/* Sets the queue's length. */
+void ki_metrics_queue(ki_metrics_record *record, size_t depth);
 
 /* Returns nanoseconds since the last event, bookmark or list that is fully in the cache; KI_NEVER before the first
- * list. `queued_at`: the earliest of the informer's reflectors; KI_NEVER if one has none. Any thread. */
-int64_t ki_metrics_staleness(const ki_metrics_record *record, int64_t queued_at, int64_t now);
+ * list. Any thread. */
+int64_t ki_freshness_age(const ki_freshness *freshness, const ki_metrics_record *record, int64_t now);
 
 /* Passes all samples of the informer. Any thread; the caller holds no lock. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_metrics_visit_informer(ki_informer *informer, const ki_metrics_visit *to);

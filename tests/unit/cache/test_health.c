@@ -28,7 +28,7 @@ TEST(the_last_failure_is_reported_until_something_comes) {
     ki_error busy = KI_ERROR_INIT;
     ki_attempt failed;
     ki_error_set(&busy, KI_ERR_HTTP, "busy");
-    assert_int_equal(ki_health_init(&record, 0, NULL), KI_OK);
+    assert_int_equal(ki_health_init(&record, NULL, 0, NULL), KI_OK);
     ki_health_set_attempts(&record, KI_ATTEMPT_WATCH, KI_ATTEMPT_LIST);
     assert_true(ki_health_set_state(&record, KI_STATE_BACKING_OFF, &busy, KI_MILLISECONDS(900), KI_MILLISECONDS(100)));
     ki_health health = read_at(&record, 400, &failed);
@@ -56,10 +56,11 @@ TEST(the_last_failure_is_reported_until_something_comes) {
 
 TEST(a_change_that_cannot_be_stored_outweighs_the_reflector) {
     ki_health_record record;
+    ki_health_stuck stuck = { .is_stuck = false };
     ki_error lack = KI_ERROR_INIT;
     ki_attempt failed;
     ki_error_set(&lack, KI_ERR_NO_MEMORY, "no memory");
-    assert_int_equal(ki_health_init(&record, 0, NULL), KI_OK);
+    assert_int_equal(ki_health_init(&record, &stuck, 0, NULL), KI_OK);
     assert_true(ki_health_set_state(&record, KI_STATE_WATCHING, NULL, -1, KI_MILLISECONDS(100)));
     assert_true(ki_health_set_stuck(&record, &lack, KI_MILLISECONDS(700), KI_MILLISECONDS(500)));
     ki_health health = read_at(&record, 600, &failed);

@@ -213,7 +213,8 @@ TEST(a_registration_that_makes_no_sense_is_rejected) {
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(ki_informer_add_handler(s.informer, &never_called[i], NULL, &err), KI_ERR_INVALID);
         assert_string_equal(ki_error_message(&err),
-                            "a handler without a function: set on_add, on_update, on_delete, on_synced or on_changed");
+                            "a handler without a function: set on_add, on_update, on_delete, on_synced, on_changed or "
+                            "on_namespaces_synced");
     }
     assert_int_equal(ki_informer_register(s.informer, &observing, NULL, &no_size, NULL, NULL), KI_ERR_INVALID);
     assert_int_equal(ki_informer_register(s.informer, &observing, NULL, &no_such_delivery, NULL, NULL), KI_ERR_INVALID);

@@ -196,19 +196,42 @@ TEST(the_mark_is_reached_when_what_was_before_it_is_out) {
         scarce_memory memory;
         scarce_memory_init(&memory, SIZE_MAX);
         ki_pending_init(&pending, &memory.allocator, (ki_delivery)delivery, 1);
-        assert_true(ki_pending_mark_is_reached(&pending));
+        assert_true(ki_pending_mark_is_reached(&pending, KI_MARK_SYNCED));
         push(&pending, KI_EVENT_ADD, "1", NULL, NULL);
-        ki_pending_set_mark(&pending);
-        assert_false(ki_pending_mark_is_reached(&pending));
+        ki_pending_set_mark(&pending, KI_MARK_SYNCED);
+        assert_false(ki_pending_mark_is_reached(&pending, KI_MARK_SYNCED));
         ki_object *other = noted_object("default/b", "2", NULL);
         assert_int_equal(ki_pending_push(&pending, &(ki_change){ .type = KI_EVENT_ADD, .obj = other }), KI_OK);
         ki_object_unref(other);
-        assert_false(ki_pending_mark_is_reached(&pending));
+        assert_false(ki_pending_mark_is_reached(&pending, KI_MARK_SYNCED));
         assert_true(ki_pending_pop(&pending, &n));
         ki_object_unref(n.obj);
-        assert_true(ki_pending_mark_is_reached(&pending));
+        assert_true(ki_pending_mark_is_reached(&pending, KI_MARK_SYNCED));
         ki_pending_clear(&pending);
         assert_int_equal(scarce_memory_in_use(&memory), 0);
+    }
+}
+
+TEST(each_mark_has_its_own_place) {
+    for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
+        static const char *const keys[] = { "default/a", "default/b", "default/c" };
+        ki_pending pending;
+        ki_change n;
+        ki_pending_init(&pending, &ki_allocator_default, (ki_delivery)delivery, 1);
+        for (int i = 0; i < 3; i++) {
+            ki_object *obj = noted_object(keys[i], "1", NULL);
+            assert_int_equal(ki_pending_push(&pending, &(ki_change){ .type = KI_EVENT_ADD, .obj = obj }), KI_OK);
+            ki_object_unref(obj);
+            if (i < 2)
+                ki_pending_set_mark(&pending, i ? KI_MARK_NAMESPACES : KI_MARK_SYNCED);
+        }
+        for (int popped = 0; popped < 3; popped++) {
+            assert_int_equal(ki_pending_mark_is_reached(&pending, KI_MARK_SYNCED), popped >= 1);
+            assert_int_equal(ki_pending_mark_is_reached(&pending, KI_MARK_NAMESPACES), popped >= 2);
+            assert_true(ki_pending_pop(&pending, &n));
+            ki_change_release(&n);
+        }
+        ki_pending_clear(&pending);
     }
 }
 

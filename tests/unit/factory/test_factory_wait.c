@@ -1,5 +1,7 @@
 /* test_factory_wait.c: what a wait for all informers of a factory says of each. */
 #include "src/base/memory.h"
+#include "src/factory/factory.h"
+#include "testing/faults/fault.h"
 #include "tests/support/controller_stage.h"
 #include "tests/support/patience.h"
 
@@ -61,6 +63,95 @@ TEST(a_wait_gives_the_result_of_each_informer) {
     ki_sync_results_free(&all);
     stage_close(&stage);
     sem_destroy(&blocked);
+}
+
+/* Makes a factory on the stage's engine, beside the stage's, whose waits end when an informer is blocked. */
+static ki_factory *new_impatient(void) {
+    ki_factory *factory = NULL;
+    assert_int_equal(
+        ki_factory_new_on(NULL, stage.transport,
+                          &KI_FACTORY_OPTIONS(.engine = stage.engine.engine, .waits_end_when_blocked = true), &factory,
+                          NULL),
+        KI_OK);
+    return factory;
+}
+
+static ki_informer *configmaps_of(ki_factory *factory, ki_informer_options options) {
+    ki_informer *informer = NULL;
+    assert_int_equal(ki_factory_informer(factory, KI_CONFIGMAPS, &options, &informer, NULL), KI_OK);
+    return informer;
+}
+
+/* No limit of time: the waits would not end otherwise. */
+TEST(a_wait_can_end_when_what_has_not_synced_is_blocked) {
+    ki_sync_results all;
+    ki_error err = KI_ERROR_INIT;
+    ki_informer *unknown = NULL;
+    stage_open_threaded(&stage, NULL);
+    ki_factory *factory = new_impatient();
+    assert_int_equal(ki_factory_informer(factory, &widgets, NULL, &unknown, NULL), KI_OK);
+    ki_informer *configmaps = configmaps_of(factory, KI_INFORMER_OPTIONS(.namespace_name = "shop"));
+    stage_start(&stage);
+    assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+    assert_int_equal(ki_factory_wait_for_sync(factory, -1, &all, &err), KI_ERR_HTTP);
+    assert_string_equal(err.message, "not synced: widgets (blocked: the CRD widgets.example.com is not installed, or "
+                                     "not in version v1)");
+    assert_true(ki_error_is_not_found(&err));
+    assert_int_equal(err.category, KI_CATEGORY_REQUEST);
+    assert_true(ki_informer_has_synced(configmaps)); /* that one was waited for */
+    assert_int_equal(all.count, 2);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(all.results[i].synced, all.results[i].informer == configmaps);
+    ki_sync_results_free(&all);
+    assert_int_equal(ki_factory_remove_informer(factory, unknown, NULL), KI_OK);
+    assert_int_equal(ki_factory_wait_for_sync(factory, -1, NULL, &err), KI_OK);
+    ki_factory_free(factory);
+    stage_close(&stage);
+}
+
+typedef struct fault_line {
+    const char *text;
+    ki_status status;
+} fault_line;
+
+static void add_fault(void *user) {
+    fault_line *line = user;
+    line->status = kt_faults_add(kt_cluster_faults(stage.cluster), line->text, kt_memory_adapter_now_ms(stage.adapter),
+                                 NULL, NULL);
+}
+
+static void forbid(const char *text) {
+    fault_line line = { text, KI_OK };
+    ki_engine_call(stage.engine.engine, add_fault, &line);
+    assert_int_equal(line.status, KI_OK);
+}
+
+/* Of a set: once the other namespaces are listed; of allowed namespaces: not for all, which are forbidden; of chosen
+ * ones: also if nobody may list namespaces. */
+TEST(a_set_is_blocked_once_nothing_else_can_be_listed) {
+    static const char *const names[] = { "a", "b" };
+    ki_error err = KI_ERROR_INIT;
+    stage_open_threaded(&stage, NULL);
+    stage_start(&stage);
+    forbid("status,code=403,namespace=b,resource=configmaps,verb=list+watch");
+    forbid("status,code=403,path=/api/v1/configmaps");
+    forbid("status,code=403,resource=namespaces,verb=list+watch");
+    for (int kind = 0; kind < 3; kind++) {
+        ki_factory *factory = new_impatient();
+        ki_informer_options options =
+            kind == 0   ? KI_INFORMER_OPTIONS(.namespace_set = "tenants")
+            : kind == 1 ? KI_INFORMER_OPTIONS(.allowed_namespaces = names, .allowed_namespace_count = 2)
+                        : KI_INFORMER_OPTIONS(.namespace_selector = "team");
+        ki_informer *informer = configmaps_of(factory, options);
+        if (kind == 0)
+            assert_int_equal(ki_informer_set_namespaces(informer, names, 2, NULL), KI_OK);
+        assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+        assert_int_equal(ki_factory_wait_for_sync(factory, -1, NULL, &err), KI_ERR_HTTP);
+        assert_true(ki_error_is_forbidden(&err));
+        assert_int_equal(ki_informer_namespace_health(informer, "a", NULL), kind < 2);
+        ki_factory_free(factory);
+    }
+    stage_close(&stage);
 }
 
 TEST(a_wait_for_a_stopped_factory_says_that_it_is_stopped) {

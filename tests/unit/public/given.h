@@ -239,6 +239,7 @@ static const struct {
     { "type", "Ready" },
     { "resource_name", "foos.example.com" },
     { "namespace_name", "default" },
+    { "set_name", "tenants" },
     { "label_selector", "a=b" },
     { "field_selector", "metadata.name=a" },
     { "index", KI_NAMESPACE_INDEX },

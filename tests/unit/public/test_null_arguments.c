@@ -58,6 +58,8 @@ static const struct {
     { "ki_informer_set_transform", "transform", KI_OK },
     { "ki_informer_set_watch_error_handler", "handler", KI_OK },
     { "ki_informer_set_state_handler", "handler", KI_OK },
+    { "ki_factory_set_namespaces", "names", KI_ERR_NOT_FOUND }, /* of no namespace, and no informer has a set */
+    { "ki_factory_readiness_text", "ret_text", KI_OK },
     { "ki_informer_cancel_version_waits", "handler", KI_ERR_NOT_FOUND },
     { "ki_informer_wait_for_version", "key", KI_ERR_TIMEOUT }, /* a key or a version suffices */
     { "ki_informer_wait_for_version", "resource_version", KI_ERR_TIMEOUT },
