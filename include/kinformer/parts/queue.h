@@ -40,7 +40,9 @@ typedef struct ki_deltas {
     const char *resource_version; /* of a list in the in-order queue; else NULL */
 } ki_deltas;
 
-/* Processes changes. `*ret_requeue` is false at the call. If `process` fails and has set `*ret_requeue`, the changes
+/* Processes changes. A watch can repeat events: drop a change that is neither listed nor a resync nor a tombstone if
+ * ki_resource_version_compare says that its object is older than the known one, as the informers do.
+ * `*ret_requeue` is false at the call. If `process` fails and has set `*ret_requeue`, the changes
  * are retried behind all others, unless a newer change of their key or a list has arrived: a bad key blocks no other,
  * as with the RetryOnError that client-go had. Of a batch none counts as processed: the in-order queue passes its
  * changes one by one, and retries those that fail. Changes stay first with KI_ERR_NO_MEMORY, because all others would

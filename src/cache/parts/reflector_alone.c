@@ -21,6 +21,11 @@ typedef struct reflector_alone {
 
 static ki_status store_change(ki_store *store, const ki_change *change, ki_error *err) {
     bool is_deleted = change->type == KI_EVENT_DELETE;
+    ki_object *known = ki_store_get(store, ki_object_key(change->obj));
+    bool is_repeated = known && ki_change_is_repeated(change, known);
+    ki_object_unref(known);
+    if (is_repeated)
+        return KI_OK;
     return is_deleted ? ki_store_delete(store, ki_object_key(change->obj), NULL, err)
                       : ki_store_put(store, change->obj, NULL, err);
 }

@@ -383,12 +383,6 @@ static ki_status queue_unit(delta_fifo *fifo, ki_queued_list *from, const ki_cha
     return KI_OK;
 }
 
-/* Returns true for a delta that the cache skips, as it has a later state: a watch repeats events. */
-static bool is_skipped(const ki_change *delta, const ki_object *state) {
-    bool is_event = !delta->is_listed && !delta->is_resync && !delta->final_state_unknown;
-    return state && is_event && is_older(delta->obj, state);
-}
-
 /* Returns a reference to the state that the deltas of a queued object lead to. If that is none, returns the newest
  * delta's object. */
 static ki_object *last_state(const delta_fifo *fifo, const entry *e) {
@@ -397,7 +391,7 @@ static ki_object *last_state(const delta_fifo *fifo, const entry *e) {
         return ki_object_ref(newest->obj);
     ki_object *known = known_object(fifo, ki_object_key(newest->obj)), *state = known;
     for (uint32_t i = 0; i < e->count; i++) {
-        if (!is_skipped(&e->deltas[i], state))
+        if (!state || !ki_change_is_repeated(&e->deltas[i], state))
             state = e->deltas[i].type == KI_EVENT_DELETE ? NULL : e->deltas[i].obj;
     }
     ki_object *last = ki_object_ref(state ? state : newest->obj);

@@ -56,6 +56,9 @@ struct ki_queue {
     bool stays_first; /* the last pop's item is still the first one */
 };
 
+/* Returns true for a watch's event that repeats the known state of its object, or an older one, as after a resume. */
+bool ki_change_is_repeated(const ki_change *change, const ki_object *known);
+
 /* As `pop`. Does what the step of the engine's loop allows, and counts it; the caller counts the first unit. */
 static inline ki_status ki_queue_pop_bounded(ki_queue *queue, ki_engine *engine, ki_process process, void *user,
                                              ki_error *err) {

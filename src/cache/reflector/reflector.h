@@ -164,9 +164,6 @@ void ki_reflector_close(ki_reflector *reflector);
 /* Returns the attempt that follows the wait. */
 ki_attempt ki_reflector_next(const ki_reflector *reflector);
 
-/* Returns true for a watch's event that repeats the known state of its object, or an older one, as after a resume. */
-bool ki_change_is_repeated(const ki_change *change, const ki_object *known);
-
 /* Copies a resource version to `to`, which has KI_RESOURCE_VERSION_MAX + 1 bytes. Returns KI_ERR_PROTOCOL for a longer
  * version and then leaves `to` unchanged. */
 ki_status ki_reflector_copy_version(char *to, const char *version, ki_error *err);

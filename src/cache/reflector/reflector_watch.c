@@ -159,16 +159,6 @@ static ki_status queue_event(ki_reflector *reflector, ki_event_type type, ki_obj
     return status;
 }
 
-bool ki_change_is_repeated(const ki_change *change, const ki_object *known) {
-    const char *version = ki_object_resource_version(change->obj);
-    if (change->is_listed || change->is_resync || change->final_state_unknown || !version[0])
-        return false;
-    ki_order order = ki_resource_version_compare(version, ki_object_resource_version(known));
-    /* The same version with another content: the server used the version again after a restore. */
-    bool is_known = change->type != KI_EVENT_DELETE && order == KI_ORDER_SAME;
-    return order == KI_ORDER_OLDER || (is_known && ki_object_is_same_state(change->obj, known));
-}
-
 /* Returns true for an event that would bring back an object whose deletion was read. */
 static bool is_before_deletion(const ki_reflector *reflector, ki_event_type type, const ki_object *obj) {
     return type != KI_EVENT_DELETE &&

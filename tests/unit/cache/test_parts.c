@@ -292,6 +292,22 @@ TEST(a_reflector_keeps_a_store_without_a_queue) {
     close_parts(&s);
 }
 
+TEST(a_store_without_a_queue_takes_no_repeated_event) {
+    stage s = { .failures = 0 };
+    assert_true(test_engine_open(&s.engine, NULL, 1));
+    fake_init(&s.source);
+    assert_int_equal(open_on_store(&s, NULL), KI_OK);
+    ki_reflector_start(s.reflector);
+    assert_true(test_engine_settle(&s.engine));
+    play(&s, "{10: a=5 b=6}; open; ~a=12; ~a=8; -a=11; +b=3");
+    assert_stored(&s, "default/a", "12");
+    assert_stored(&s, "default/b", "6");
+    play(&s, "-a=13; error 410; wait 60000; {7: b=4}");
+    assert_stored(&s, "default/a", NULL);
+    assert_stored(&s, "default/b", "4"); /* a list is always applied */
+    close_parts(&s);
+}
+
 TEST(a_reflector_has_a_queue_or_a_store) {
     stage s;
     ki_reflector *reflector = NULL;
