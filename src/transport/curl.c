@@ -16,11 +16,13 @@
 #include "src/base/memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 ki_curl_transport *ki_curl_transport_of(ki_curl_pools *pools) {
     return (ki_curl_transport *)(void *)((char *)pools - offsetof(ki_curl_transport, pools));
@@ -195,13 +197,20 @@ static void deliver_head(ki_exchange *exchange) {
     exchange->sink.on_head(&head, exchange->sink.user);
 }
 
+/* Opens a socket if there is also a descriptor for epoll's copy of it (ki_io_add): a lack of one fails this exchange
+ * alone, and not all of its pool. */
 static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_sockaddr *address) {
     (void)purpose;
     ki_exchange *exchange = user;
     int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-    exchange->no_socket = fd < 0 ? errno : 0;
+    int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    exchange->no_socket = copy < 0 ? errno : 0;
     exchange->opened = true;
-    return fd < 0 ? CURL_SOCKET_BAD : fd;
+    if (copy >= 0)
+        close(copy);
+    else if (fd >= 0)
+        close(fd);
+    return copy < 0 ? CURL_SOCKET_BAD : fd;
 }
 
 void ki_curl_note_socket(CURL *easy, int change) {

@@ -94,7 +94,8 @@ KI_API KI_MUST_CHECK ki_status ki_queue_resync(ki_queue *queue, ki_error *err);
 /* Passes one item, or a part of a list, to `process`. Most programs leave that to a process loop (process_loop.h).
  * Blocks: no.
  * Errors: KI_ERR_NOT_FOUND (the queue is empty), KI_ERR_CLOSED (empty and closed), KI_ERR_NO_MEMORY (call it again),
- * KI_ERR_STATE (inside `process`), else the status of `process`. */
+ * KI_ERR_STATE (inside `process`), else the status of `process`; but KI_OK for a batch of several changes that failed
+ * and is to be requeued: the next calls pass its changes one by one. */
 KI_API KI_MUST_CHECK ki_status ki_queue_pop(ki_queue *queue, ki_process process, void *user, ki_error *err);
 /* Rejects further changes. Queued items are still passed on. NULL is accepted. */
 KI_API void ki_queue_close(ki_queue *queue);

@@ -521,6 +521,8 @@ static ki_status pop_unit(delta_fifo *fifo, ki_process process, void *user, ki_e
     fifo->is_processing = false;
     if (requeue && ki_fifo_stays(&fifo->base, &fifo->unit, 1, status))
         return status;
+    if (!requeue)
+        ki_fifo_note_passed(&fifo->base, &fifo->unit, 1);
     ki_fifo_note_processed(&fifo->base, ki_object_memory(obj));
     take_from_rest(fifo);
     ki_object_unref(obj);
@@ -539,6 +541,8 @@ static ki_status pop_entry(delta_fifo *fifo, ki_process process, void *user, ki_
         status = process(&deltas, user, &requeue, err);
         fifo->is_processing = false;
         stays = requeue && ki_fifo_stays(&fifo->base, e->deltas, e->count, status);
+        if (!requeue)
+            ki_fifo_note_passed(&fifo->base, e->deltas, e->count);
     }
     if (!stays)
         drop(fifo, e);

@@ -40,13 +40,26 @@ static void drop_failed(ki_fifo *fifo, ki_failed *failed) {
     ki_free(&fifo->allocator, failed);
 }
 
-/* Adds changes of one key, which has no others. Takes references. */
+void ki_fifo_note_passed(ki_fifo *fifo, const ki_change *changes, size_t count) {
+    for (size_t i = 0; i < count && fifo->queue.failed; i++) {
+        ki_failed *older = ki_map_get(&fifo->failed, ki_str_of(ki_object_key(changes[i].obj)));
+        if (older && !changes[i].is_resync)
+            drop_failed(fifo, older);
+    }
+}
+
+/* Adds changes of one key, in place of those that failed before. Takes references. */
 static ki_status add_failed(ki_fifo *fifo, const ki_change *changes, size_t count) {
     ki_failed *failed = ki_alloc(&fifo->allocator, sizeof *failed + count * sizeof *changes);
     if (!failed)
         return KI_ERR_NO_MEMORY;
-    *failed = (ki_failed){ .before = fifo->last_failed, .count = count };
     memcpy(failed->changes, changes, count * sizeof *changes);
+    ki_fifo_note_passed(fifo, changes, 1);
+    failed->before = fifo->last_failed;
+    failed->next = NULL;
+    failed->count = count;
+    failed->is_initial = false;
+    failed->behind = fifo->dropped + fifo->arrivals.count;
     if (ki_map_put(&fifo->failed, key_of(failed), failed, NULL)) {
         ki_free(&fifo->allocator, failed);
         return KI_ERR_NO_MEMORY;
@@ -62,20 +75,9 @@ static ki_status add_failed(ki_fifo *fifo, const ki_change *changes, size_t coun
     return KI_OK;
 }
 
-/* Returns true if a change of the key is queued behind the first arrival. */
-static bool has_newer(const ki_fifo *fifo, const char *key) {
-    for (size_t i = 1; i < fifo->arrivals.count; i++) {
-        const ki_arrival *arrival = ki_ring_at(&fifo->arrivals, i);
-        if (!arrival->list && strcmp(ki_object_key(arrival->change.obj), key) == 0)
-            return true;
-    }
-    return false;
-}
-
 bool ki_fifo_stays(ki_fifo *fifo, const ki_change *changes, size_t count, ki_status status) {
     bool is_failed = status && status != KI_ERR_NO_MEMORY;
-    fifo->queue.stays_first =
-        !is_failed || (!has_newer(fifo, ki_object_key(changes[0].obj)) && add_failed(fifo, changes, count));
+    fifo->queue.stays_first = !is_failed || add_failed(fifo, changes, count);
     return fifo->queue.stays_first;
 }
 
@@ -177,9 +179,7 @@ ki_status ki_fifo_put(ki_queue *queue, const ki_change *change, ki_error *err) {
     bool was_empty = length(fifo) == 0;
     if (put_change(fifo, change))
         return ki_error_no_memory(err, "queueing a change");
-    ki_failed *failed = queue->failed ? ki_map_get(&fifo->failed, ki_str_of(ki_object_key(change->obj))) : NULL;
-    if (failed)
-        drop_failed(fifo, failed);
+    ki_fifo_note_passed(fifo, change, 1);
     fifo->is_populated = true;
     if (was_empty && length(fifo))
         signal_ready(fifo);
@@ -202,10 +202,15 @@ static ki_status put_failed(ki_fifo *fifo, ki_failed *failed) {
     return status;
 }
 
+/* Returns true if the arrivals that were queued when an item failed, among them newer ones of its key, are processed. */
+static bool is_due(const ki_fifo *fifo, const ki_failed *failed) {
+    return failed && !fifo->lists && fifo->dropped >= failed->behind;
+}
+
 size_t ki_fifo_retry(ki_queue *queue, size_t max) {
     ki_fifo *fifo = of(queue);
     size_t done = 0;
-    while (done < max && !fifo->lists && fifo->first_failed && !put_failed(fifo, fifo->first_failed))
+    while (done < max && is_due(fifo, fifo->first_failed) && !put_failed(fifo, fifo->first_failed))
         done++;
     return done;
 }
@@ -279,7 +284,7 @@ ki_arrival *ki_fifo_first(const ki_fifo *fifo) {
 
 void ki_fifo_drop(ki_fifo *fifo) {
     ki_arrival dropped = { .list = NULL };
-    (void)ki_ring_pop(&fifo->arrivals, &dropped);
+    fifo->dropped += ki_ring_pop(&fifo->arrivals, &dropped);
     if (dropped.list) {
         fifo->lists--;
         fifo->initial -= dropped.list->is_initial;

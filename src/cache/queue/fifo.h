@@ -17,6 +17,7 @@ typedef struct ki_failed ki_failed;
 struct ki_failed {
     ki_failed *before, *next;
     size_t count;
+    uint64_t behind;     /* arrivals that come before a retry, counted as `dropped` */
     bool is_initial;     /* part of the initial population */
     ki_change changes[]; /* own their objects */
 };
@@ -32,6 +33,7 @@ struct ki_fifo {
     ki_status (*queue_change)(ki_fifo *fifo, const ki_change *change);
 
     ki_ring arrivals;  /* not worked off */
+    uint64_t dropped;  /* arrivals that are worked off, since the start */
     size_t initial;    /* the initial list and entries of it that are not processed */
     size_t resyncs;    /* resyncs and entries of them that are not processed */
     size_t lists;      /* of the arrivals: lists and resyncs */
@@ -39,7 +41,7 @@ struct ki_fifo {
     bool is_populated; /* the queue has received a change or a list */
     bool is_closed;
 
-    /* queue.failed items. A newer change of its key takes the place of one, and so does a list. */
+    /* queue.failed items, at most one of a key. A newer change of its key takes the place of one, and so does a list. */
     ki_map failed;                         /* key to ki_failed */
     ki_failed *first_failed, *last_failed; /* in the order of their failures */
     ki_failed *next_failed;                /* that the first arrival, a list, has not looked at; NULL: none */
@@ -75,6 +77,8 @@ void ki_fifo_drop(ki_fifo *fifo);
 /* `process` returned for an item, and wants it requeued. Returns true if the item stays the first one: all others would
  * fail, too. Else its changes, which are of one key, have failed, and the caller drops the item. */
 bool ki_fifo_stays(ki_fifo *fifo, const ki_change *changes, size_t count, ki_status status);
+/* Changes are queued, or processed. Drops what has failed of their keys: it is older. What a resync passes is not newer. */
+void ki_fifo_note_passed(ki_fifo *fifo, const ki_change *changes, size_t count);
 /* A unit of the first arrival, a list that has not begun. Drops the next failed item that it is newer than. Returns
  * false if no failed item is left. */
 bool ki_fifo_look_at_failed(ki_fifo *fifo, const ki_queued_list *list);

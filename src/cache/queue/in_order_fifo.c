@@ -93,6 +93,8 @@ static ki_status pop_events(in_order_fifo *fifo, ki_process process, void *user,
     }
     if (requeue && ki_fifo_stays(&fifo->base, deltas.items, count, status))
         return status;
+    if (!requeue)
+        ki_fifo_note_passed(&fifo->base, deltas.items, count);
     fifo->singly -= fifo->singly > 0;
     for (size_t i = 0; i < count; i++)
         ki_fifo_drop(&fifo->base);
@@ -149,7 +151,10 @@ static ki_status pop_list(in_order_fifo *fifo, ki_process process, void *user, k
     fifo->base.queue.stays_first = requeue;
     if (requeue) {
         ki_queued_list_rewind(list);
-    } else if (!deltas.is_part) {
+        return status;
+    }
+    ki_fifo_note_passed(&fifo->base, deltas.items, deltas.count);
+    if (!deltas.is_part) {
         ki_fifo_note_processed(&fifo->base, list->bytes);
         release_some(fifo, list);
     }

@@ -31,7 +31,7 @@ typedef struct ki_queue_ops {
      * else the status of `process`. */
     ki_status (*pop)(ki_queue *queue, ki_process process, void *user, ki_error *err);
     /* Queues at most `max` of the failed items again, behind all others. Returns how many: none while a list or resync
-     * is queued (a list is newer), or without memory. */
+     * is queued (a list is newer), or without memory; and none that failed before something that is still queued. */
     size_t (*retry)(ki_queue *queue, size_t max);
     /* Rejects further changes. Queued items are still passed on. */
     void (*close)(ki_queue *queue);

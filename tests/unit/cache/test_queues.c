@@ -321,6 +321,7 @@ TEST(newer_changes_and_lists_take_the_place_of_what_failed) {
         { "", "+a=1", "{9: b=3}", { "[b=3]", "{9: b=3}" }, 0 }, /* a was never known */
         { "", "+a=1", "{9: a=! b=3}", { "[b=3]", "{9: b=3}" }, 1 },
         { "", "+a=1", "{9: ?=! b=3}", { "[b=3]", "{9: b=3}" }, 1 },
+        { "", "+a=1", "{9: ?=! a=3}", { "[a=3]", "{9: a=3}" }, 0 },
         { "", "+m/a=1", "{n/9: n/b=3}", { "[n/b=3]", "{9: n/b=3}" }, 1 },
         { "", "+n/a=1", "{n/9: n/b=3}", { "[n/b=3]", "{9: n/b=3}" }, 0 },
         { "a=0", "~a=1", "resync", { "[a=0r]", "[a=0r]" }, 1 },
@@ -341,6 +342,41 @@ TEST(newer_changes_and_lists_take_the_place_of_what_failed) {
         fifo_pop_all(&f);
         fifo_close(&f);
     }
+}
+
+/* The newer change is queued when the older one fails. The DeltaFIFO has both in one item. */
+TEST(what_failed_does_not_come_again_behind_a_queued_newer_change) {
+    if (kind == KI_QUEUE_DELTA_FIFO)
+        return;
+    fifo_stage f;
+    fifo_open(&f, kind, NULL, &ki_allocator_default);
+    failing self = { &f, "a" };
+    fifo_play(&f, "+a=1; ~a=2; +b=1");
+    assert_int_equal(f.queue->ops->pop(f.queue, fail_bad, &self, NULL), KI_ERR_STATE);
+    assert_int_equal(f.queue->failed, 1);
+    self.bad = NULL;
+    assert_int_equal(f.queue->ops->retry(f.queue, 10), 0);
+    assert_string_equal(pop_failing(&self), "[~a=2 +b=1]");
+    assert_int_equal(f.queue->failed, 0);
+    fifo_close(&f);
+}
+
+TEST(what_fails_twice_comes_again_once) {
+    fifo_stage f;
+    fifo_open(&f, kind, NULL, &ki_allocator_default);
+    failing self = { &f, "a" };
+    fifo_play(&f, "+a=1");
+    pop_failing(&self);
+    fifo_play(&f, "{9: ?=! a=3}; +b=1");
+    for (int pops = 0; pops < 20; pops++)
+        (void)f.queue->ops->pop(f.queue, fail_bad, &self, NULL);
+    self.bad = NULL;
+    assert_true(f.queue->failed <= 1);
+    fifo_pop_all(&f);
+    (void)f.queue->ops->retry(f.queue, 10);
+    fifo_pop_all(&f);
+    assert_null(strstr(f.popped, "a=1"));
+    fifo_close(&f);
 }
 
 TEST(what_failed_does_not_come_again_behind_a_newer_list) {
