@@ -200,9 +200,10 @@ static void queue_and_remove(void *user) {
     queue_changes(s);
 }
 
+/* By key: more items follow the first one, so it does not wake the thread. */
 TEST(a_handler_that_is_removed_before_its_wake_up_ends) {
     stage s;
-    open_stage(&s, KI_QUEUE_IN_ORDER);
+    open_stage(&s, KI_QUEUE_DELTA_FIFO);
     await_sleep(&s);
     s.count = FEW;
     ki_engine_call(s.engine, queue_and_remove, &s);
