@@ -19,8 +19,8 @@ static bool may_linger(const sim_world *world, uint64_t n) {
            world->truth.writes[n].restores != world->truth.restores;
 }
 
-/* Returns how long a deleted state can be found. One that was fetched is kept when the server has it no longer, and again
- * when a late cache adds and deletes it, perhaps between two checks. */
+/* Returns how long a deleted state can be found. One that was fetched is kept when the server has it no longer, and
+ * again when a late cache adds and deletes it, perhaps between two checks. */
 static int64_t longest(const sim_deleted *deleted, const sim_world *world, uint32_t key) {
     return world->fetches.keys[key].informers ? 2 * deleted->keep : deleted->keep;
 }
