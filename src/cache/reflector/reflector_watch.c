@@ -15,6 +15,8 @@
 #define INTERNAL_ERRORS_APART KI_SECONDS(60) /* an error this long after the last one counts as the first */
 enum {
     WATCH_TIMEOUT_S = 300, /* times U[1,2) */
+    HTTP_BAD_REQUEST = 400,
+    HTTP_UNPROCESSABLE = 422,
     HTTP_INTERNAL_ERROR = 500
 };
 
@@ -87,6 +89,8 @@ static void on_open(void *user) {
     if (reflector->phase == KI_REFLECTOR_WATCHES)
         count_watch(reflector);
     bool lists = reflector->phase == KI_REFLECTOR_STREAMS;
+    if (lists && reflector->streams_since == KI_NEVER)
+        reflector->streams_since = ki_engine_now(reflector->options.engine);
     ki_reflector_set_state(reflector, lists ? KI_STATE_LISTING : KI_STATE_WATCHING);
 }
 
@@ -171,11 +175,9 @@ static bool is_before_deletion(const ki_reflector *reflector, ki_event_type type
  * whose versions are those of single objects. */
 static bool brings_change(ki_reflector *reflector, ki_event_type type, ki_object *obj) {
     ki_order order = ki_resource_version_compare(ki_object_resource_version(obj), reflector->resource_version);
-    if (order == KI_ORDER_NEWER)
-        return true;
     ki_object *known = ki_reflector_known(reflector, ki_object_key(obj));
     const ki_change change = { .type = type, .obj = obj };
-    bool changes = known ? !ki_change_is_repeated(&change, known) : type != KI_EVENT_DELETE;
+    bool changes = known ? !ki_change_is_repeated(&change, known) : type != KI_EVENT_DELETE || order == KI_ORDER_NEWER;
     ki_object_unref(known);
     reflector->watch.has_older_change = reflector->watch.has_older_change || (changes && order == KI_ORDER_OLDER);
     return changes;
@@ -311,6 +313,11 @@ static bool is_streamed_again(const ki_reflector *reflector, const ki_error *err
            now - reflector->streams_since < STREAM_TOTAL;
 }
 
+/* Returns true if the server has no streaming lists. */
+static bool is_without_streams(const ki_error *err, bool opened) {
+    return !opened && (err->http_status == HTTP_BAD_REQUEST || err->http_status == HTTP_UNPROCESSABLE);
+}
+
 static void stream_ended(ki_reflector *reflector, const ki_error *err, bool opened, bool in_stream) {
     ki_error cut = KI_ERROR_INIT;
     bool is_again = is_streamed_again(reflector, err, opened, in_stream);
@@ -329,6 +336,11 @@ static void stream_ended(ki_reflector *reflector, const ki_error *err, bool open
             ki_reflector_list_instead(reflector, err, KI_REFLECT_BEGIN);
         else
             ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
+        return;
+    }
+    if (is_without_streams(err, opened) && err->retry_after_ms <= 0) { /* no failure, as in client-go */
+        ki_reflector_count_relist(reflector, (int)err->code);
+        ki_reflector_schedule(reflector, KI_REFLECT_LIST);
         return;
     }
     ki_reflector_list_instead(reflector, err, KI_REFLECT_LIST); /* this list; the next one is streamed */
@@ -510,8 +522,6 @@ void ki_reflector_stream(ki_reflector *reflector) {
     reflector->list = (ki_list_progress){ .began_at = ki_engine_now(reflector->options.engine) };
     ki_metrics_add(reflector->shared.metrics, KI_METRIC_LISTS, 1);
     reflector->phase = KI_REFLECTOR_STREAMS;
-    if (reflector->streams_since == KI_NEVER)
-        reflector->streams_since = reflector->list.began_at;
     if (open_watch(reflector, reflector->is_unavailable ? "" : reflector->resource_version, true, &err)) {
         stream_ended(reflector, &err, false, false);
         return;

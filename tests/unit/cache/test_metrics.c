@@ -345,6 +345,30 @@ TEST(a_queued_event_makes_the_cache_no_younger) {
     close_stage(&s);
 }
 
+TEST(a_repeated_event_after_a_list_without_a_version_makes_the_cache_no_younger) {
+    stage s;
+    open_measured(&s, &configmaps, NULL, false);
+    play_each(&s, "{-: a=100}; open; ~b=20; wait 5000; ~a=50");
+    assert_int_equal(health_of(&s).staleness_ms, 5000);
+    play_each(&s, "-c=60");
+    assert_int_equal(health_of(&s).staleness_ms, 0);
+    close_stage(&s);
+}
+
+TEST(a_server_without_streaming_lists_is_no_failure) {
+    static const char *const refusals[] = { "fail 400", "fail 422" };
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        stage s;
+        open_measured(&s, &configmaps, NULL, true);
+        play_each(&s, refusals[i]);
+        play_each(&s, "{10: a=5}; open; error 410; wait 1600");
+        play_each(&s, refusals[i]);
+        play_each(&s, "{20: a=5}; open");
+        assert_int_equal(s.informer->metrics.counters[KI_METRIC_FAILURES], 1);
+        close_stage(&s);
+    }
+}
+
 TEST(health_has_the_next_attempt_and_the_number_of_failures) {
     stage s;
     open_measured(&s, &configmaps, NULL, true);

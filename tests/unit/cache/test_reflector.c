@@ -541,6 +541,26 @@ TEST(streams_that_all_end_in_the_middle_are_given_up_after_five_minutes) {
     reflector_stage_close(&s);
 }
 
+TEST(the_time_without_a_connection_is_no_time_of_streams) {
+    reflector_stage s;
+    reflector_stage_open(&s, streaming, 1);
+    int64_t began = ki_engine_now(s.engine.engine);
+    while (ki_engine_now(s.engine.engine) - began < KI_SECONDS(360)) {
+        reflector_stage_play(&s, "fail connect");
+        while (!s.source.watches && !s.source.lists)
+            assert_true(test_engine_advance(&s.engine, 1000));
+    }
+    s.source.trace[0] = '\0';
+    reflector_stage_play(&s, "open; +a=5; wait 2000; close; ? -; state backing off; wait 60000; ? stream");
+    reflector_stage_close(&s);
+}
+
+TEST(a_server_without_streaming_lists_is_listed_without_a_report) {
+    play_reflector("? stream; fail 400; ? list rv=0 limit=500; reports -; {10: a=5}; ? {10: a=5}, watch rv=10; open; "
+                   "error 410; reports 410; wait 1600; ? stream rv=10; fail 422; ? list rv=10; reports -",
+                   streaming);
+}
+
 TEST(a_stream_that_goes_silent_is_given_up) {
     play_reflector("? stream; open; quiet 29999; wait 1; ? cancel, list rv=0 limit=500; reports timeout; {10:}; ? "
                    "{10:}, watch rv=10; open; error 500; wait 1600; ? stream rv=10",

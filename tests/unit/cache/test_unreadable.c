@@ -171,6 +171,11 @@ TEST(a_deletion_that_cannot_be_read_deletes_the_known_object) {
     play_informer(BEGIN "-b=!12; > ?b=6; ? -");
 }
 
+TEST(a_repeated_event_brings_no_object_back_whose_deletion_was_unreadable) {
+    play_informer(BEGIN "-b=!12; > ?b=6; +z=14; > +z=14; wait 5000; close; open; +b=6; ~b=11; > -; store a=5 z=14; "
+                        "+b=13; > +b=13");
+}
+
 TEST(a_deletion_of_an_unknown_key_is_followed_by_a_list) {
     static const char *const scripts[] = {
         BEGIN "-?=!; wait 1600; {20: b=6}; ? cancel, list rv=10, watch rv=20; > ?a=5",
