@@ -9,8 +9,8 @@ static uint64_t hash_of(const char *uid) {
     return ki_hash(uid, strlen(uid), 0);
 }
 
-void ki_past_deletions_add(ki_past_deletions *past, const ki_object *obj) {
-    const char *uid = ki_object_uid(obj), *version = ki_object_resource_version(obj);
+void ki_past_deletions_add(ki_past_deletions *past, const ki_object *obj, const char *version) {
+    const char *uid = ki_object_uid(obj);
     size_t size = strlen(version) + 1;
     if (!uid[0] || size > KI_PAST_VERSION_MAX)
         return;

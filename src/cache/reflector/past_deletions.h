@@ -18,8 +18,8 @@ typedef struct ki_past_deletions {
     uint64_t count;                 /* of all that were added */
 } ki_past_deletions;
 
-/* `obj` is that of a DELETED event. */
-void ki_past_deletions_add(ki_past_deletions *past, const ki_object *obj);
+/* Records the deletion of an object at a version. */
+void ki_past_deletions_add(ki_past_deletions *past, const ki_object *obj, const char *version);
 /* Returns true for a state from before a deletion of the same object (uid). A state of the deletion's own version can
  * be of an object that is visible again. */
 bool ki_past_deletions_have(const ki_past_deletions *past, const ki_object *obj);

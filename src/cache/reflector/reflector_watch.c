@@ -159,7 +159,7 @@ static ki_status queue_event(ki_reflector *reflector, ki_event_type type, ki_obj
     if (!status)
         settle(reflector, type, obj);
     if (!status && type == KI_EVENT_DELETE)
-        ki_past_deletions_add(&reflector->past_deletions, obj);
+        ki_past_deletions_add(&reflector->past_deletions, obj, ki_object_resource_version(obj));
     return status;
 }
 
