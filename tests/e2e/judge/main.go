@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // caseDeadline is the default limit of a case. On an idle machine most cases take seconds.
@@ -104,7 +105,8 @@ func main() {
 	flag.BoolVar(&list, "list", false, "print the names of the cases and exit")
 	flag.BoolVar(&again, "again", false, "run each failed case once more, and report as unsteady a case that then passes")
 	flag.Parse()
-	klog.SetLogger(klog.Logger{}) // keeps the log of client-go out of the output
+	klog.SetLogger(klog.Logger{}) // keeps the logs of client-go and controller-runtime out of the output
+	log.SetLogger(klog.Logger{})
 	matches, err := regexp.Compile(pattern)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e: --cases:", err)
