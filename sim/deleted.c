@@ -12,10 +12,11 @@ enum {
     RECOVERY_S = 120 /* after a lack of memory */
 };
 
-/* Returns true if a deleted state may stay longer: it could not be dropped, or after a restore of the cluster it was
- * there a second time, perhaps between two checks. */
+/* Returns true if a deleted state may stay longer: it could not be dropped, or it was there a second time, perhaps
+ * between two checks: after a restore of the cluster, or because a server sent it again. */
 static bool may_linger(const sim_world *world, uint64_t n) {
-    return (world->allocation_failed_at && world->now - world->allocation_failed_at < RECOVERY_S * SIM_SECOND) ||
+    return world->truth.keys[world->truth.writes[n].key].may_reappear ||
+           (world->allocation_failed_at && world->now - world->allocation_failed_at < RECOVERY_S * SIM_SECOND) ||
            world->truth.writes[n].restores != world->truth.restores;
 }
 
