@@ -13,7 +13,7 @@
 KI_BEGIN_DECLS
 
 /* The memory of an informer's cache, in bytes as they were requested from the allocator, without its own overhead. Not
- * in it: some 14 KB of each informer and what libcurl has of its watch; the connection; some 20 KB that its queue keeps
+ * in it: some 15 KB of each informer and what libcurl has of its watch; the connection; some 20 KB that its queue keeps
  * after a burst (a DeltaFIFO up to 115 KB, which it frees with the next changes and bookmarks); dictionaries of some
  * 124 KB that only objects outside the cache are packed with; and what a factory packs bodies in: 250 KB, 2 MB after a
  * body of 1 MB, and up to eight bodies of at most 16 KB that were unpacked last. */

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 /* --- the client --------------------------------------------------------------------------------------------------- */
 
@@ -437,33 +436,6 @@ TEST(a_lack_of_descriptors_is_not_blamed_on_the_server) {
     assert_int_equal(one.end.code, KI_ERR_SYSTEM);
     assert_int_equal(one.end.category, KI_CATEGORY_FATAL);
     close_client(&self);
-}
-
-/* A socket takes two descriptors: its own, and the engine's copy. Here one is free. */
-TEST(a_lack_of_descriptors_ends_no_open_watch) {
-    static const raw_response watch = { CHUNKED "4\r\nbody\r\n", 0, RAW_SILENT };
-    raw_server server;
-    raw_server_start(&server, &watch, 1);
-    client self;
-    open_plain(&self, server.port);
-    outcome open = { .status = 0 }, late = { .status = 0 };
-    assert_int_equal(send_one(&self, &open, &get_request), KI_OK);
-    while (open.size == 0)
-        wait_and_step(&self);
-    struct rlimit before;
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    int lowest = dup(0);
-    assert_int_equal(close(lowest), 0);
-    const struct rlimit one_more = { (rlim_t)lowest + 1, before.rlim_max };
-    assert_int_equal(send_one(&self, &late, &get_request), KI_OK);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &one_more), 0);
-    run_until_ended(&self, &late);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    assert_int_equal(late.end.code, KI_ERR_SYSTEM);
-    assert_string_equal(open.trace, "hd");
-    cancel(&open);
-    close_client(&self);
-    raw_server_stop(&server);
 }
 
 TEST(a_refused_connection_says_where_and_why) {

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -132,6 +133,36 @@ static void be_refused(client *self, full_server *server) {
         step(self);
     }
     assert_int_equal(self->end.code, KI_ERR_CONNECT);
+}
+
+/* --- descriptors -------------------------------------------------------------------------------------------------- */
+
+/* A socket takes two descriptors: its own, and the engine's copy. Here one is free. */
+TEST(a_lack_of_descriptors_ends_no_other_request) {
+    full_server server;
+    client self;
+    full_server_open(&server);
+    open_client(&self, "127.0.0.1", server.port, NULL);
+    begin_to_connect(&self);
+    client late = self;
+    const ki_request request = { .method = "GET", .target = "/version" };
+    const ki_response_sink sink = { .on_head = on_head, .on_data = on_data, .on_end = on_end, .user = &late };
+    assert_int_equal(ki_transport_send(self.transport, &request, &sink, &late.exchange, NULL), KI_OK);
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    int lowest = dup(0);
+    assert_int_equal(close(lowest), 0);
+    const struct rlimit one_more = { (rlim_t)lowest + 1, before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &one_more), 0);
+    while (late.exchange) {
+        (void)is_readable(&self, ki_engine_timeout(self.engine));
+        step(&self);
+    }
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(late.end.code, KI_ERR_SYSTEM);
+    assert_non_null(self.exchange);
+    cancel(&self, &server);
+    close_client(&self);
 }
 
 /* --- a forked child ----------------------------------------------------------------------------------------------- */

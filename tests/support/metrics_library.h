@@ -30,4 +30,8 @@ typedef struct metrics_library {
 void metrics_library_visit(const ki_sample *sample, void *library);
 void metrics_library_expect(metrics_library *self, const char *notes); /* asserts the notes since the last check */
 
+/* Reads a text of OpenMetrics. Fails the test at what the format does not allow, and at a family or series that comes
+ * twice. */
+void openmetrics_read_strictly(const char *text);
+
 #endif

@@ -202,7 +202,7 @@ static ki_status put_failed(ki_fifo *fifo, ki_failed *failed) {
     return status;
 }
 
-/* Returns true if the arrivals that were queued when an item failed, among them newer ones of its key, are processed. */
+/* Returns true if all that was queued when an item failed, also what is newer of its key, is processed. */
 static bool is_due(const ki_fifo *fifo, const ki_failed *failed) {
     return failed && !fifo->lists && fifo->dropped >= failed->behind;
 }

@@ -41,7 +41,7 @@ struct ki_fifo {
     bool is_populated; /* the queue has received a change or a list */
     bool is_closed;
 
-    /* queue.failed items, at most one of a key. A newer change of its key takes the place of one, and so does a list. */
+    /* queue.failed items, at most one of a key. A newer change of its key takes its place, and so does a list. */
     ki_map failed;                         /* key to ki_failed */
     ki_failed *first_failed, *last_failed; /* in the order of their failures */
     ki_failed *next_failed;                /* that the first arrival, a list, has not looked at; NULL: none */
@@ -77,7 +77,8 @@ void ki_fifo_drop(ki_fifo *fifo);
 /* `process` returned for an item, and wants it requeued. Returns true if the item stays the first one: all others would
  * fail, too. Else its changes, which are of one key, have failed, and the caller drops the item. */
 bool ki_fifo_stays(ki_fifo *fifo, const ki_change *changes, size_t count, ki_status status);
-/* Changes are queued, or processed. Drops what has failed of their keys: it is older. What a resync passes is not newer. */
+/* Changes are queued, or processed. Drops what has failed of their keys: it is older. What a resync passes is not
+ * newer. */
 void ki_fifo_note_passed(ki_fifo *fifo, const ki_change *changes, size_t count);
 /* A unit of the first arrival, a list that has not begun. Drops the next failed item that it is newer than. Returns
  * false if no failed item is left. */

@@ -1,8 +1,10 @@
 /* past_deletions.h: the last objects whose deletion a reflector has read. A server that repeats events after a resume
- * sends their earlier states again: these are no new objects. Plain data on the loop, without memory of its own. */
+ * sends their earlier states again: these are no new objects. Loop only. Allocated with the first deletion; without
+ * memory nothing is recorded. */
 #ifndef KI_CACHE_PAST_DELETIONS_H
 #define KI_CACHE_PAST_DELETIONS_H
 
+#include <kinformer/allocator.h>
 #include <kinformer/object.h>
 
 enum {
@@ -18,8 +20,9 @@ typedef struct ki_past_deletions {
     uint64_t count;                 /* of all that were added */
 } ki_past_deletions;
 
-/* Records the deletion of an object at a version. */
-void ki_past_deletions_add(ki_past_deletions *past, const ki_object *obj, const char *version);
+/* Records the deletion of an object at a version. `*past` may be NULL; the caller frees it with ki_free. */
+void ki_past_deletions_add(ki_past_deletions **past, const ki_allocator *allocator, const ki_object *obj,
+                           const char *version);
 /* Returns true for a state from before a deletion of the same object (uid). A state of the deletion's own version can
  * be of an object that is visible again. */
 bool ki_past_deletions_have(const ki_past_deletions *past, const ki_object *obj);

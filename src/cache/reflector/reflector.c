@@ -518,4 +518,5 @@ void ki_reflector_close(ki_reflector *reflector) {
     ki_timer_close(&reflector->silence_timer);
     ki_reflector_drop_objects(reflector);
     ki_buffer_free(&reflector->continue_token);
+    ki_free(ki_engine_allocator(reflector->options.engine), reflector->past_deletions);
 }

@@ -87,8 +87,10 @@ typedef struct ki_watch_progress {
     bool has_advanced;      /* the last synced version has changed since the opening */
     bool holds_version; /* opened at "" or "0": ADDED events do not advance the version until another event arrives */
     uint64_t events;
-    char version[KI_RESOURCE_VERSION_MAX + 1]; /* where the watch started; an older bookmark is of a restored server */
-    bool has_older_change;                     /* an event below the last synced version changed the store */
+    /* where the watch started; an older bookmark is of a restored server. While the version is held: the highest one of
+     * the ADDED events */
+    char version[KI_RESOURCE_VERSION_MAX + 1];
+    bool has_older_change; /* an event below the last synced version changed the store */
     /* the version before the last event if the last event was a bookmark, else "" */
     char before_bookmark[KI_RESOURCE_VERSION_MAX + 1];
 } ki_watch_progress;
@@ -139,10 +141,10 @@ struct ki_reflector {
     ki_watch_progress watch;
 
     /* kept from one watch to the next */
-    ki_past_deletions past_deletions;
-    bool has_reopened;     /* the watch was reopened without a backoff, and no good watch followed */
-    bool is_watch_counted; /* the metrics have the start of a watch, but not its end */
-    bool has_resumed;      /* a watch was resumed from `resumed_version` because the next event was unreadable */
+    ki_past_deletions *past_deletions; /* NULL: none */
+    bool has_reopened;                 /* the watch was reopened without a backoff, and no good watch followed */
+    bool is_watch_counted;             /* the metrics have the start of a watch, but not its end */
+    bool has_resumed; /* a watch was resumed from `resumed_version` because the next event was unreadable */
     char resumed_version[KI_RESOURCE_VERSION_MAX + 1];
     unsigned silent_watches;  /* consecutive accepted watches without an event, since version_known_at */
     int64_t version_known_at; /* time of the last event, list or check */

@@ -101,7 +101,7 @@ static void delete_known(ki_reflector *reflector, const ki_bad_object *bad) {
     const ki_change gone = { .type = KI_EVENT_DELETE, .obj = known, .final_state_unknown = true };
     ki_status status = queue->ops->put(queue, &gone, &err);
     if (!status)
-        ki_past_deletions_add(&reflector->past_deletions, known,
+        ki_past_deletions_add(&reflector->past_deletions, ki_engine_allocator(reflector->options.engine), known,
                               version_of(bad)[0] ? version_of(bad) : ki_object_resource_version(known));
     ki_object_unref(known);
     if (status) {

@@ -159,7 +159,8 @@ static ki_status queue_event(ki_reflector *reflector, ki_event_type type, ki_obj
     if (!status)
         settle(reflector, type, obj);
     if (!status && type == KI_EVENT_DELETE)
-        ki_past_deletions_add(&reflector->past_deletions, obj, ki_object_resource_version(obj));
+        ki_past_deletions_add(&reflector->past_deletions, ki_engine_allocator(reflector->options.engine), obj,
+                              ki_object_resource_version(obj));
     return status;
 }
 
@@ -167,7 +168,7 @@ static ki_status queue_event(ki_reflector *reflector, ki_event_type type, ki_obj
 static bool is_before_deletion(const ki_reflector *reflector, ki_event_type type, const ki_object *obj) {
     return type != KI_EVENT_DELETE &&
            ki_reflector_is_older(ki_object_resource_version(obj), reflector->resource_version) &&
-           ki_past_deletions_have(&reflector->past_deletions, obj);
+           ki_past_deletions_have(reflector->past_deletions, obj);
 }
 
 /* Returns false for an event that changes nothing in the store: the server may not be as far as the cache. Notes a
@@ -206,6 +207,17 @@ static void collect_event(ki_reflector *reflector, ki_event_type type, ki_object
     reflector->options.on_listed(reflector->collected.count, -1, reflector->options.user);
 }
 
+/* Advances to the version of an event. A watch from no version first sends what exists, as ADDED events in any order:
+ * the first other event advances to the highest version of all of them. */
+static bool advance_by(ki_reflector *reflector, ki_event_type type, const char *version) {
+    if (!reflector->watch.holds_version)
+        return advance_to(reflector, version);
+    char *highest = reflector->watch.version;
+    if (!ki_reflector_is_older(version, highest))
+        (void)ki_reflector_copy_version(highest, version, NULL); /* too long: the queue rejects the event */
+    return type != KI_EVENT_ADD && advance_to(reflector, highest);
+}
+
 /* Takes an event of a watch. */
 static void take_event(ki_reflector *reflector, ki_event_type type, ki_object *obj) {
     ki_error err = KI_ERROR_INIT;
@@ -220,8 +232,7 @@ static void take_event(ki_reflector *reflector, ki_event_type type, ki_object *o
         return;
     }
     ki_metrics_add(reflector->shared.metrics, KI_METRIC_EVENTS, 1);
-    bool advances = !reflector->watch.holds_version || type != KI_EVENT_ADD;
-    if (!advances || !advance_to(reflector, ki_object_resource_version(obj)))
+    if (!advance_by(reflector, type, ki_object_resource_version(obj)))
         reflector->options.on_progress(reflector->options.user); /* the queue grew, at the same version */
     if (is_change)
         note_queued(reflector);
