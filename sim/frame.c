@@ -46,13 +46,14 @@ static void on_frame(sim_exchange *exchange, const char *frame, size_t size) {
     }
     arrivals->events++;
     uint64_t version = version_of(frame, size);
+    bool is_new = is_bookmark || version > exchange->revision;
     bool is_unreadable = !is_bookmark && (!contains(frame, size, "\"n\":\"") || contains(frame, size, "\"data\":,,") ||
                                           size > SIM_OBJECT_LIMIT);
     if (is_unreadable)
         arrivals->has_unreadable = exchange->requester->has_unreadable = true;
     else if (version >= exchange->revision)
-        sim_requester_note_event(exchange, is_bookmark || version > exchange->revision);
-    if (!arrivals->has_unreadable)
+        sim_requester_note_event(exchange, is_new);
+    if (!arrivals->has_unreadable && is_new)
         exchange->requester->has_unreadable = false;
     if (!is_unreadable)
         note_arrival(exchange, is_bookmark);

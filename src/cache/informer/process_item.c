@@ -22,15 +22,6 @@ enum {
 
 /* --- what a delta does to its object ------------------------------------------------------------------------------ */
 
-/* Returns true for an event that the cache drops. A state that a list kept although the server was restored gives way
- * to each other one. */
-static bool is_dropped(const ki_change *delta, const ki_object *known, ki_unreadable *unreadable) {
-    const char *version = ki_object_resource_version(known);
-    return ki_change_is_repeated(delta, known) &&
-           !(unreadable && ki_unreadable_is_past(unreadable, ki_object_key(known), version) &&
-             strcmp(ki_object_resource_version(delta->obj), version) != 0);
-}
-
 /* Also keeps the object for lookups of deleted ones. */
 static ki_status stage_deleted(ki_informer *informer, ki_object *obj, ki_object *known, bool final_state_unknown) {
     const ki_change change = {
@@ -62,7 +53,7 @@ static ki_status stage_added(ki_informer *informer, const ki_change *delta) {
 static ki_status apply(ki_informer *informer, ki_unreadable *unreadable, const ki_change *delta, ki_object **state) {
     ki_object *known = *state;
     bool is_deleted = delta->type == KI_EVENT_DELETE;
-    if (known ? is_dropped(delta, known, unreadable) : is_deleted) {
+    if (known ? ki_unreadable_drops(unreadable, delta, known) : is_deleted) {
         informer->repeated += known != NULL;
         return KI_OK;
     }

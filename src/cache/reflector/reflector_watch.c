@@ -178,7 +178,8 @@ static bool brings_change(ki_reflector *reflector, ki_event_type type, ki_object
     ki_order order = ki_resource_version_compare(ki_object_resource_version(obj), reflector->resource_version);
     ki_object *known = ki_reflector_known(reflector, ki_object_key(obj));
     const ki_change change = { .type = type, .obj = obj };
-    bool changes = known ? !ki_change_is_repeated(&change, known) : type != KI_EVENT_DELETE || order == KI_ORDER_NEWER;
+    bool changes = known ? !ki_unreadable_drops(reflector->shared.unreadable, &change, known)
+                         : type != KI_EVENT_DELETE || order == KI_ORDER_NEWER;
     ki_object_unref(known);
     reflector->watch.has_older_change = reflector->watch.has_older_change || (changes && order == KI_ORDER_OLDER);
     return changes;

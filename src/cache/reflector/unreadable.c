@@ -385,12 +385,19 @@ static bool is_of_past(const ki_unreadable_mark *mark, const char *version) {
            ki_resource_version_compare(version, mark->past) != KI_ORDER_NEWER;
 }
 
-bool ki_unreadable_is_past(ki_unreadable *unreadable, const char *key, const char *version) {
+static bool is_past(ki_unreadable *unreadable, const char *key, const char *version) {
     ki_mutex_lock(&unreadable->mutex);
     const ki_unreadable_marks *marks = &unreadable->marks;
-    bool is_past = is_of_past(find(marks, key), version) || is_of_past(find(marks, ""), version);
+    bool is_of_list = is_of_past(find(marks, key), version) || is_of_past(find(marks, ""), version);
     ki_mutex_unlock(&unreadable->mutex);
-    return is_past;
+    return is_of_list;
+}
+
+bool ki_unreadable_drops(ki_unreadable *unreadable, const ki_change *change, const ki_object *known) {
+    const char *version = ki_object_resource_version(known);
+    return ki_change_is_repeated(change, known) &&
+           !(unreadable && strcmp(ki_object_resource_version(change->obj), version) != 0 &&
+             is_past(unreadable, ki_object_key(known), version));
 }
 
 /* Returns the first mark in key order, so that the message stays the same while nothing changes. */

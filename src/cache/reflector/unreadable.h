@@ -12,6 +12,7 @@
 #include <kinformer/informer.h>
 
 #include "src/base/map.h"
+#include "src/cache/queue/queue.h"
 #include "src/engine/thread.h"
 
 enum {
@@ -101,10 +102,10 @@ void ki_unreadable_catch_up(ki_unreadable *unreadable);
 /* Returns true if a cache at `version` or later can lack the state of that version: of `key`, or of any object
  * (NULL). */
 bool ki_unreadable_may_lack(ki_unreadable *unreadable, const char *key, const char *version);
-/* Returns true if a list kept the known state of `key`, at `version`, although that version is newer than the
- * unreadable state of the list. The server was restored from a backup: the next state counts as newer even with an
- * older version. */
-bool ki_unreadable_is_past(ki_unreadable *unreadable, const char *key, const char *version);
+/* Returns true for an event that the cache drops: it repeats the known state of its object, or an older one. A state
+ * that a list kept although it is newer than the unreadable state of the list gives way to each other one: the server
+ * was restored from a backup. `unreadable` NULL: no list kept anything. */
+bool ki_unreadable_drops(ki_unreadable *unreadable, const ki_change *change, const ki_object *known);
 /* Returns the number of unreadable objects. Writes the first of them with its reason to `message`, or "" if there is
  * none. */
 size_t ki_unreadable_describe(ki_unreadable *unreadable, char *message, size_t size);

@@ -80,6 +80,15 @@ TEST(what_was_kept_from_before_a_restore_is_replaced_by_what_comes) {
                         "{20: a=5 b=!6}; open; ~b=30; > ~b=90>30; ~b=25; > -"); /* repeated */
 }
 
+TEST(what_replaces_a_kept_state_makes_the_cache_younger) {
+    stage s;
+    observer h;
+    open_observed_stage(&s, &h, NULL);
+    play_each(&s, BEGIN "~b=90; " RELIST "{20: a=5 b=!6}; open; wait 5000; ~b=30; wait 100");
+    assert_int_equal(health_of(&s).staleness_ms, 100);
+    close_stage(&s);
+}
+
 /* The server was restored twice, and both lists had the object in a form that cannot be read. */
 TEST(what_two_lists_kept_from_before_a_restore_is_replaced_by_what_comes) {
     static const char *const rows[] = { "~b=13; > ~b=90>13; " READABLE "store a=5 b=13; ",
