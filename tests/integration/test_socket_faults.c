@@ -164,17 +164,20 @@ WORLD_TEST(a_first_response_that_is_an_error_is_no_end) {
     static const struct {
         const char *text;
         size_t times;
+        bool is_reported; /* to the error handler */
     } rows[] = {
-        { WORLD_RESPONSE("400 Bad Request", WORLD_STATUS("400", "BadRequest")), 1 }, /* streaming lists are new to it */
-        { WORLD_RESPONSE("422 Unprocessable Entity", WORLD_STATUS("422", "Invalid")), 1 },
-        { WORLD_RESPONSE("410 Gone", WORLD_STATUS("410", "Expired")), 1 },
-        { WORLD_RESPONSE("504 Gateway Timeout", WORLD_TOO_LARGE), 1 },
-        { WORLD_RESPONSE("504 Gateway Timeout", WORLD_TOO_LARGE_OLD), 1 },
-        { WORLD_RESPONSE("200 OK", "{\"type\":\"ERROR\",\"object\":" WORLD_TOO_LARGE "}\n"), 1 },
-        { WORLD_RESPONSE("200 OK", "{\"type\":\"ERROR\",\"object\":" WORLD_STATUS("500", "InternalError") "}\n"), 1 },
-        { "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nConnection: close\r\n\r\n", 1 },
-        { "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n", 2 },
-        { WORLD_RESPONSE("200 OK", "{\"kind\":\"Status\"}"), 2 },
+        { WORLD_RESPONSE("400 Bad Request", WORLD_STATUS("400", "BadRequest")), 1,
+          false }, /* streaming lists are new to it */
+        { WORLD_RESPONSE("422 Unprocessable Entity", WORLD_STATUS("422", "Invalid")), 1, false },
+        { WORLD_RESPONSE("410 Gone", WORLD_STATUS("410", "Expired")), 1, true },
+        { WORLD_RESPONSE("504 Gateway Timeout", WORLD_TOO_LARGE), 1, true },
+        { WORLD_RESPONSE("504 Gateway Timeout", WORLD_TOO_LARGE_OLD), 1, true },
+        { WORLD_RESPONSE("200 OK", "{\"type\":\"ERROR\",\"object\":" WORLD_TOO_LARGE "}\n"), 1, true },
+        { WORLD_RESPONSE("200 OK", "{\"type\":\"ERROR\",\"object\":" WORLD_STATUS("500", "InternalError") "}\n"), 1,
+          true },
+        { "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nConnection: close\r\n\r\n", 1, true },
+        { "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n", 2, true },
+        { WORLD_RESPONSE("200 OK", "{\"kind\":\"Status\"}"), 2, true },
     };
     const size_t count = sizeof rows / sizeof rows[0];
     worlds_open(count, NULL);
@@ -186,7 +189,7 @@ WORLD_TEST(a_first_response_that_is_an_error_is_no_end) {
         assert_int_equal(ki_factory_wait_for_sync(worlds[i].factory, WORLD_PATIENCE_MS, NULL, NULL), KI_OK);
     worlds_assert_all_recover(6);
     for (size_t i = 0; i < count; i++)
-        assert_true(world_errors(&worlds[i]) >= 1);
+        assert_int_equal(world_errors(&worlds[i]) > 0, rows[i].is_reported);
 }
 
 /* At the start the streaming list and the list are refused; later a watch that is opened again. */

@@ -219,10 +219,11 @@ ki_status ki_unreadable_add(ki_unreadable *unreadable, const char *key, const ch
     size_t before = marks->by_key.count;
     ki_status status = ki_unreadable_marks_put(marks, key, version, reason);
     ki_unreadable_mark *mark = find_shared(marks, key);
-    if (marks->by_key.count > before)
-        copy_version(mark->since, since);
-    if (mark)
+    if (mark) {
+        if (marks->by_key.count > before)
+            copy_version(mark->since, since);
         note_changed(unreadable, mark);
+    }
     ki_mutex_unlock(&unreadable->mutex);
     return status;
 }
