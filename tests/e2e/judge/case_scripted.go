@@ -21,6 +21,7 @@ type scenario struct {
 	name      string
 	respond   func(x *exchange)
 	objects   map[string]string // the names and versions that both observers end with
+	order     []string          // the changes of all objects in the order of their arrival; nil: any
 	requests  []string          // kinformer's first requests
 	reference []string          // client-go's first requests; nil: the same
 	isWaiting bool              // takes half a minute or more
@@ -120,6 +121,42 @@ var scenarios = []scenario{
 		requests: []string{"stream", "list at 0", "watch at 1000", "stream at 1000", "list at 1000", "watch"},
 	},
 	{
+		// Changes of two objects that arrive together: an informer that collects them by object notifies of a a b b.
+		name: "order",
+		respond: withoutStreams(func(x *exchange) {
+			if x.kind == "list" {
+				x.list("10", versioned("a", "5"), versioned("b", "6"))
+				return
+			}
+			x.events(event("MODIFIED", versioned("a", "11")), event("MODIFIED", versioned("b", "12")), event("MODIFIED", versioned("a", "13")),
+				event("MODIFIED", versioned("b", "14")))
+			x.hold()
+		}),
+		objects:  map[string]string{"a": "13", "b": "14"},
+		order:    []string{"INITIAL a@5", "INITIAL b@6", "MODIFIED a@11", "MODIFIED b@12", "MODIFIED a@13", "MODIFIED b@14"},
+		requests: []string{"stream", "list at 0", "watch at 10"},
+	},
+	{
+		// A list without an object that was known: its deletion comes before the additions, of which one can have its address.
+		name: "relist",
+		respond: withoutStreams(func(x *exchange) {
+			switch {
+			case x.kind == "list" && x.number == 1:
+				x.list("10", versioned("a", "5"))
+			case x.kind == "list":
+				x.list("20", versioned("b", "12"))
+			case x.version == "10":
+				x.events(event("ERROR", failure(http.StatusGone, "Expired")))
+			default:
+				x.events()
+				x.hold()
+			}
+		}),
+		objects:  map[string]string{"b": "12"},
+		order:    []string{"INITIAL a@5", "DELETED a@5", "ADDED b@12"},
+		requests: []string{"stream", "list at 0", "watch at 10", "stream at 10", "list at 10"},
+	},
+	{
 		// Two streams that the server ends in the middle, as when it is shut down.
 		name: "stream-closed",
 		respond: func(x *exchange) {
@@ -169,7 +206,7 @@ func makeScriptedCases() []testCase {
 		cases = append(cases, testCase{name: "scripted-" + s.name, kinformerOnly: true, isWaiting: s.isWaiting,
 			run: func(ctx context.Context, h *harness) error { return s.run(ctx, h) }})
 	}
-	return cases
+	return append(cases, testCase{name: "scripted-namespaces", kinformerOnly: true, run: oneForbidden})
 }
 
 // awaitObjects waits until the observer has exactly the scenario's objects.
@@ -181,6 +218,16 @@ func (s *scenario) awaitObjects(ctx context.Context, r *record, ended <-chan str
 		}
 		return maps.Equal(versions, s.objects)
 	})
+}
+
+// checkOrder compares the order of the changes of all objects.
+func (s *scenario) checkOrder(r *record) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s.order != nil && !slices.Equal(r.order, s.order) {
+		return fmt.Errorf("%s notified of %s, wanted %s", r.name, strings.Join(r.order, ", "), strings.Join(s.order, ", "))
+	}
+	return nil
 }
 
 // checkRequests compares the first requests. A plain list, a watch or a stream of another version would be another protocol.
@@ -211,7 +258,7 @@ func (s *scenario) observeByClientGo(ctx context.Context) (*record, error) {
 	if wanted == nil {
 		wanted = s.requests
 	}
-	return r, errors.Join(s.awaitObjects(ctx, r, nil), checkRequests(r.name, server.log(), wanted), r.check())
+	return r, errors.Join(s.awaitObjects(ctx, r, nil), s.checkOrder(r), checkRequests(r.name, server.log(), wanted), r.check())
 }
 
 func (s *scenario) run(ctx context.Context, h *harness) error {
@@ -227,6 +274,6 @@ func (s *scenario) run(ctx context.Context, h *harness) error {
 	if err != nil {
 		return errors.Join(err, w.process.stop())
 	}
-	err = errors.Join(s.awaitObjects(ctx, w.record, w.process.ended), checkRequests(w.name, server.log(), s.requests), w.check())
+	err = errors.Join(s.awaitObjects(ctx, w.record, w.process.ended), s.checkOrder(w.record), checkRequests(w.name, server.log(), s.requests), w.check())
 	return errors.Join(err, compareHistories(w.record, reference), w.process.stop())
 }

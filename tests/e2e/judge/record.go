@@ -29,6 +29,7 @@ type record struct {
 	state               objects
 	history             map[identity][]change
 	log                 map[identity][]object // the object after each change of history; nil after a deletion
+	order               []string              // the changes of all objects in the order of their arrival, such as "MODIFIED a@11"
 	changes             int                   // number of changes, without the initial objects
 	newest              string                // the highest version of any change
 	violations          []string
@@ -103,6 +104,7 @@ func (r *record) addChange(kind string, old, obj object) {
 		r.log[id] = append(r.log[id], obj)
 	}
 	r.history[id] = append(r.history[id], change{kind, versionOf(obj)})
+	r.order = append(r.order, kind+" "+id.name+"@"+versionOf(obj))
 	if r.newest == "" || newer(versionOf(obj), r.newest) {
 		r.newest = versionOf(obj)
 	}

@@ -1,4 +1,4 @@
-// A scripted API server with one resource, the ConfigMaps of the namespace "default": a scenario decides about each response. It can do what no
+// A scripted API server with one resource, the ConfigMaps: a scenario decides about each response. It can do what no
 // kube-apiserver does, and what aggregated API servers, proxies and busy servers do.
 package main
 
@@ -19,17 +19,18 @@ type scripted struct {
 
 	mu       sync.Mutex
 	requests []string       // such as "stream", "list at 0", "watch at 1000"
-	counts   map[string]int // requests of each kind
+	counts   map[string]int // requests of each kind, in each namespace
 }
 
 // exchange is one request for the ConfigMaps, and its response.
 type exchange struct {
-	kind    string // "stream" (a streaming list), "list" or "watch"
-	number  int    // among the requests of its kind, from 1
-	version string // the resource version that is asked for
-	writer  http.ResponseWriter
-	request *http.Request
-	begun   bool // the response has its head
+	namespace string
+	kind      string // "stream" (a streaming list), "list" or "watch"
+	number    int    // among the requests of its kind in this namespace, from 1
+	version   string // the resource version that is asked for
+	writer    http.ResponseWriter
+	request   *http.Request
+	begun     bool // the response has its head
 }
 
 func startScripted(respond func(x *exchange)) *scripted {
@@ -46,12 +47,13 @@ func (s *scripted) stop() {
 
 func (s *scripted) serve(writer http.ResponseWriter, request *http.Request) {
 	writer.Header().Set("Content-Type", "application/json")
-	if !strings.HasSuffix(request.URL.Path, "/configmaps") { // discovery
+	namespace, isConfigMaps := strings.CutSuffix(strings.TrimPrefix(request.URL.Path, "/api/v1/namespaces/"), "/configmaps")
+	if !isConfigMaps { // discovery
 		_, _ = writer.Write([]byte(`{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[]}`))
 		return
 	}
 	query := request.URL.Query()
-	x := &exchange{kind: "list", version: query.Get("resourceVersion"), writer: writer, request: request}
+	x := &exchange{namespace: namespace, kind: "list", version: query.Get("resourceVersion"), writer: writer, request: request}
 	switch {
 	case query.Get("sendInitialEvents") == "true":
 		x.kind = "stream"
@@ -59,8 +61,8 @@ func (s *scripted) serve(writer http.ResponseWriter, request *http.Request) {
 		x.kind = "watch"
 	}
 	s.mu.Lock()
-	s.counts[x.kind]++
-	x.number = s.counts[x.kind]
+	s.counts[namespace+"/"+x.kind]++
+	x.number = s.counts[namespace+"/"+x.kind]
 	s.requests = append(s.requests, strings.TrimSuffix(x.kind+" at "+x.version, " at "))
 	s.mu.Unlock()
 	s.respond(x)
@@ -72,12 +74,17 @@ func (s *scripted) log() []string {
 	return slices.Clone(s.requests)
 }
 
-func (x *exchange) send(value any) {
-	text, err := json.Marshal(value)
-	if err != nil {
-		panic(err) // a value of a scenario
+// send writes the values as one piece.
+func (x *exchange) send(values ...any) {
+	var lines []byte
+	for _, value := range values {
+		text, err := json.Marshal(value)
+		if err != nil {
+			panic(err) // a value of a scenario
+		}
+		lines = append(append(lines, text...), '\n')
 	}
-	_, _ = x.writer.Write(append(text, '\n'))
+	_, _ = x.writer.Write(lines)
 	x.writer.(http.Flusher).Flush()
 }
 
@@ -100,16 +107,13 @@ func failure(code int, reason string) object {
 		"message": fmt.Sprintf("the scenario responds %d", code)}
 }
 
-// events sends events of a watch. The watch stays open until the scenario returns.
-func (x *exchange) events(events ...object) {
+// events sends events of a watch, which arrive together. The watch stays open until the scenario returns.
+func (x *exchange) events(events ...any) {
 	if !x.begun {
 		x.begun = true
 		x.writer.WriteHeader(http.StatusOK)
-		x.writer.(http.Flusher).Flush()
 	}
-	for _, event := range events {
-		x.send(event)
-	}
+	x.send(events...)
 }
 
 // hold keeps the response open until the client or the server ends it.
@@ -125,8 +129,10 @@ func bookmark(version string, isEnd bool) object {
 	return event("BOOKMARK", object{"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata})
 }
 
-// versioned returns an object with this version.
-func versioned(name, version string) object {
-	metadata := object{"name": name, "namespace": "default", "uid": "uid-" + name, "resourceVersion": version}
+// versioned returns an object of the namespace "default" with this version.
+func versioned(name, version string) object { return versionedIn("default", name, version) }
+
+func versionedIn(namespace, name, version string) object {
+	metadata := object{"name": name, "namespace": namespace, "uid": "uid-" + name, "resourceVersion": version}
 	return object{"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata}
 }
