@@ -2,6 +2,7 @@
 #include "src/engine/thread.h"
 
 #include "src/base/error.h"
+#include "src/engine/engine.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -62,7 +63,8 @@ ki_status ki_cond_init(ki_cond *cond, ki_error *err) {
     return failed ? ki_error_set_errno(err, KI_ERR_SYSTEM, failed, "cannot make a condition") : KI_OK;
 }
 
-ki_status ki_fair_mutex_init(ki_fair_mutex *mutex, ki_error *err) {
+ki_status ki_fair_mutex_init(ki_fair_mutex *mutex, const ki_engine *engine, ki_error *err) {
+    mutex->engine = engine;
     mutex->is_held = false;
     mutex->first = NULL;
     mutex->last = &mutex->first;
@@ -73,14 +75,15 @@ void ki_fair_mutex_destroy(ki_fair_mutex *mutex) {
     ki_mutex_destroy(&mutex->mutex);
 }
 
-static void lock_fair(ki_fair_mutex *mutex, bool goes_first) {
+void ki_fair_mutex_lock(ki_fair_mutex *mutex) {
     ki_fair_wait wait = { .next = NULL };
     ki_mutex_lock(&mutex->mutex);
     bool is_free = !mutex->is_held;
     mutex->is_held = true;
     if (!is_free) {
         (void)!ki_semaphore_init(&wait.turn, NULL); /* fails for a value that is too large alone */
-        ki_fair_wait **at = goes_first ? &mutex->first : mutex->last;
+        bool is_loop = mutex->engine && ki_engine_on_loop(mutex->engine);
+        ki_fair_wait **at = is_loop ? &mutex->first : mutex->last;
         wait.next = *at;
         *at = &wait;
         if (!wait.next)
@@ -93,14 +96,6 @@ static void lock_fair(ki_fair_mutex *mutex, bool goes_first) {
     ki_mutex_lock(&mutex->mutex); /* the post of the semaphore has returned */
     ki_mutex_unlock(&mutex->mutex);
     ki_semaphore_destroy(&wait.turn);
-}
-
-void ki_fair_mutex_lock(ki_fair_mutex *mutex) {
-    lock_fair(mutex, false);
-}
-
-void ki_fair_mutex_lock_first(ki_fair_mutex *mutex) {
-    lock_fair(mutex, true);
 }
 
 void ki_fair_mutex_unlock(ki_fair_mutex *mutex) {

@@ -3,7 +3,7 @@
 #ifndef KI_ENGINE_THREAD_H
 #define KI_ENGINE_THREAD_H
 
-#include <kinformer/error.h>
+#include <kinformer/engine.h>
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -52,17 +52,17 @@ typedef struct ki_fair_wait {
     ki_semaphore turn;
 } ki_fair_wait;
 /* A mutex that serves waiting threads in order of arrival: for a lock that one thread takes again and again. An unlock
- * passes it on to the first one, and wakes no other. The loop goes before those who wait: it has one turn of another
- * thread to wait for, however many there are. */
+ * passes it on to the first one, and wakes no other. The engine's loop goes before those who wait: it has one turn of
+ * another thread to wait for, however many there are. */
 typedef struct ki_fair_mutex {
-    pthread_mutex_t mutex;       /* guards the members */
+    const ki_engine *engine;     /* constant; NULL: without a loop */
+    pthread_mutex_t mutex;       /* guards what follows */
     ki_fair_wait *first, **last; /* who waits; the place for the next one */
     bool is_held;
 } ki_fair_mutex;
-ki_status ki_fair_mutex_init(ki_fair_mutex *mutex, ki_error *err);
+ki_status ki_fair_mutex_init(ki_fair_mutex *mutex, const ki_engine *engine, ki_error *err);
 void ki_fair_mutex_destroy(ki_fair_mutex *mutex);
 void ki_fair_mutex_lock(ki_fair_mutex *mutex);
-void ki_fair_mutex_lock_first(ki_fair_mutex *mutex); /* on the loop */
 void ki_fair_mutex_unlock(ki_fair_mutex *mutex);
 ki_status ki_cond_init(ki_cond *cond, ki_error *err); /* on CLOCK_MONOTONIC */
 static inline void ki_cond_destroy(ki_cond *cond) {

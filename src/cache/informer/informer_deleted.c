@@ -16,7 +16,7 @@ static void trim(ki_timer *timer, void *user) {
     ki_informer *informer = user;
     int64_t now = ki_engine_now(informer->engine);
     size_t units = KI_INFORMER_SLICE;
-    ki_fair_mutex_lock_first(&informer->change_lock);
+    ki_fair_mutex_lock(&informer->change_lock);
     ki_status status = ki_deleted_objects_trim(&informer->deleted, now, &units);
     int64_t next = ki_deleted_objects_next_trim(&informer->deleted, now);
     ki_fair_mutex_unlock(&informer->change_lock);

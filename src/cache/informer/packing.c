@@ -152,7 +152,7 @@ ki_status ki_informer_shrink(ki_informer *informer, size_t units, ki_error *err)
     budget walk = { .units = units };
     if (!next_walk(informer, &walk.bytes))
         return KI_ERR_NOT_FOUND;
-    ki_fair_mutex_lock_first(&informer->change_lock);
+    ki_fair_mutex_lock(&informer->change_lock);
     /* A list of which a part is staged goes first. */
     bool can_change = !atomic_load(&informer->is_removed) && !ki_store_is_staged(informer->store);
     ki_status status = can_change ? shrink_some(informer, &walk) : KI_ERR_NOT_FOUND;

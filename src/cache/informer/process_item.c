@@ -265,7 +265,7 @@ static void end_step(ki_informer *informer, bool is_stored) {
 static ki_status process_item(ki_informer *informer, const ki_deltas *deltas, bool *ret_requeue, ki_error *err) {
     ki_informer_continue_resync(informer);
     ki_informer_train(informer);
-    ki_fair_mutex_lock_first(&informer->change_lock);
+    ki_fair_mutex_lock(&informer->change_lock);
     if (atomic_load(&informer->is_removed)) {
         ki_informer_drop_staged(informer);
         ki_fair_mutex_unlock(&informer->change_lock);
@@ -306,7 +306,7 @@ static ki_status process_drained(ki_informer *informer, ki_error *err) {
     ki_status status = KI_OK;
     ki_feeds_version(informer, version);
     ki_informer_continue_resync(informer);
-    ki_fair_mutex_lock_first(&informer->change_lock);
+    ki_fair_mutex_lock(&informer->change_lock);
     if (atomic_load(&informer->is_removed)) {
         ki_fair_mutex_unlock(&informer->change_lock);
         return KI_ERR_NOT_FOUND;
@@ -332,7 +332,7 @@ static ki_status notify_rest(ki_informer *informer, ki_error *err) {
     int work_left = ki_engine_work_left(informer->engine);
     size_t units = work_left < 1 ? 1 : work_left < KI_INFORMER_SLICE ? (size_t)work_left : KI_INFORMER_SLICE;
     size_t left = units;
-    ki_fair_mutex_lock_first(&informer->change_lock);
+    ki_fair_mutex_lock(&informer->change_lock);
     ki_status status = notify_some(informer, &left, err);
     end_step(informer, false);
     (void)ki_engine_work(informer->engine, (int)(units - left));
@@ -344,7 +344,7 @@ void ki_informer_pause(void *user) {
     ki_informer *informer = user;
     if (!informer->processor.has_news)
         return;
-    ki_fair_mutex_lock_first(&informer->change_lock);
+    ki_fair_mutex_lock(&informer->change_lock);
     ki_processor_wake(&informer->processor);
     ki_fair_mutex_unlock(&informer->change_lock);
 }

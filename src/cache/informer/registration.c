@@ -43,7 +43,7 @@ static ki_listener *delist(ki_registration registration) {
 /* Frees a removed listener that has ended. Loop. */
 static void on_listener_end(ki_listener *listener, void *user) {
     ki_informer *informer = user;
-    ki_fair_mutex_lock_first(&informer->change_lock);
+    ki_fair_mutex_lock(&informer->change_lock);
     ki_processor_forget(&informer->processor, listener);
     ki_fair_mutex_unlock(&informer->change_lock);
     ki_listener_free(listener);

@@ -40,7 +40,7 @@ static void stop_removed(ki_task *task, void *user) {
     (void)task;
     ki_informer *informer = user;
     ki_informer_end_work(informer, false);
-    ki_fair_mutex_lock_first(&informer->change_lock);
+    ki_fair_mutex_lock(&informer->change_lock);
     ki_deferred_add_snapshot(&informer->deferred, informer->cleared);
     informer->cleared = NULL;
     ki_informer_drop_staged(informer);

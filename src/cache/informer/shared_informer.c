@@ -97,7 +97,7 @@ void ki_informer_note_queue(ki_informer *informer, size_t load, bool is_stored) 
 }
 
 static size_t load_of(ki_informer *informer) {
-    ki_fair_mutex_lock_first(&informer->change_lock);
+    ki_fair_mutex_lock(&informer->change_lock);
     size_t load = ki_processor_load(&informer->processor, ki_informer_much(informer));
     ki_fair_mutex_unlock(&informer->change_lock);
     return load;
@@ -171,7 +171,7 @@ static void report_index_errors(ki_task *task, void *user) {
 
 /* Makes what other threads share: the locks and health. */
 static ki_status init_shared(ki_informer *informer, ki_error *err) {
-    ki_status status = ki_fair_mutex_init(&informer->change_lock, err);
+    ki_status status = ki_fair_mutex_init(&informer->change_lock, informer->engine, err);
     if (status)
         return status;
     status = ki_mutex_init(&informer->registry_lock, err);
@@ -314,13 +314,13 @@ void ki_informer_freeze(ki_informer *informer) {
 
 /* Queues a resync for the due listeners, if any. */
 static ki_status begin_resync(ki_informer *informer, int64_t now, ki_error *err) {
-    ki_fair_mutex_lock_first(&informer->change_lock);
+    ki_fair_mutex_lock(&informer->change_lock);
     bool due = ki_processor_resync_due(&informer->processor, now);
     ki_fair_mutex_unlock(&informer->change_lock);
     ki_status status = due ? informer->queue->ops->resync(informer->queue, err) : KI_OK;
     if (status || !due)
         return status;
-    ki_fair_mutex_lock_first(&informer->change_lock);
+    ki_fair_mutex_lock(&informer->change_lock);
     ki_processor_resync_begun(&informer->processor, now);
     ki_fair_mutex_unlock(&informer->change_lock);
     ki_step_loop_wake(&informer->step_loop);

@@ -1,6 +1,6 @@
 /* The fair mutex: one thread has it at a time, in order of arrival. A thread that waits is woken once, and gets it
  * before the one that has just given it back. */
-#include "src/engine/thread.h"
+#include "src/engine/engine.h"
 
 #include "tests/support/test.h"
 
@@ -28,7 +28,7 @@ static void count_up(void *user) {
 TEST(one_thread_has_it_at_a_time) {
     shared s = { .count = 0 };
     ki_thread threads[THREADS] = { 0 };
-    assert_int_equal(ki_fair_mutex_init(&s.mutex, NULL), KI_OK);
+    assert_int_equal(ki_fair_mutex_init(&s.mutex, NULL, NULL), KI_OK);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(ki_thread_start(&threads[i], "counter", count_up, &s, NULL), KI_OK);
     for (int i = 0; i < THREADS; i++)
@@ -60,7 +60,7 @@ static bool somebody_waits(queue *q) {
 TEST(who_waits_goes_before_who_comes_again) {
     queue q = { .has_waited = false };
     ki_thread thread = { 0 };
-    assert_int_equal(ki_fair_mutex_init(&q.mutex, NULL), KI_OK);
+    assert_int_equal(ki_fair_mutex_init(&q.mutex, NULL, NULL), KI_OK);
     ki_fair_mutex_lock(&q.mutex);
     assert_int_equal(ki_thread_start(&thread, "waiter", wait_once, &q, NULL), KI_OK);
     while (!somebody_waits(&q))
@@ -78,8 +78,9 @@ enum {
 };
 
 typedef struct waiter {
+    ki_engine *engine;
     ki_fair_mutex *mutex;
-    bool goes_first;
+    bool is_loop;
     ki_thread thread;
     unsigned *next; /* under the mutex: the place of the next one */
     unsigned place; /* in which it got the mutex */
@@ -95,10 +96,9 @@ static long sleeps_of_thread(void) {
 static void wait_in_line(void *user) {
     waiter *self = user;
     long before = sleeps_of_thread();
-    if (self->goes_first)
-        ki_fair_mutex_lock_first(self->mutex);
-    else
-        ki_fair_mutex_lock(self->mutex);
+    if (self->is_loop)
+        assert_int_equal(ki_engine_step(self->engine, 0, NULL), KI_OK);
+    ki_fair_mutex_lock(self->mutex);
     self->place = (*self->next)++;
     ki_fair_mutex_unlock(self->mutex);
     self->sleeps = sleeps_of_thread() - before;
@@ -117,9 +117,12 @@ static bool waits_for(ki_fair_mutex *mutex, size_t count) {
 static void stand_in_line(waiter *waiters, size_t count) {
     ki_fair_mutex mutex;
     unsigned next = 0;
-    assert_int_equal(ki_fair_mutex_init(&mutex, NULL), KI_OK);
+    ki_engine *engine;
+    assert_int_equal(ki_engine_new(NULL, &engine, NULL), KI_OK);
+    assert_int_equal(ki_fair_mutex_init(&mutex, engine, NULL), KI_OK);
     ki_fair_mutex_lock(&mutex);
     for (size_t i = 0; i < count; i++) {
+        waiters[i].engine = engine;
         waiters[i].mutex = &mutex;
         waiters[i].next = &next;
         assert_int_equal(ki_thread_start(&waiters[i].thread, "waiter", wait_in_line, &waiters[i], NULL), KI_OK);
@@ -130,10 +133,11 @@ static void stand_in_line(waiter *waiters, size_t count) {
     for (size_t i = 0; i < count; i++)
         ki_thread_join(&waiters[i].thread);
     ki_fair_mutex_destroy(&mutex);
+    ki_engine_free(engine);
 }
 
 TEST(the_loop_goes_before_those_who_wait) {
-    waiter waiters[] = { { .place = 0 }, { .place = 0 }, { .goes_first = true }, { .place = 0 } };
+    waiter waiters[] = { { .place = 0 }, { .place = 0 }, { .is_loop = true }, { .place = 0 } };
     static const unsigned places[] = { 1, 2, 0, 3 };
     stand_in_line(waiters, 4);
     for (size_t i = 0; i < 4; i++)
