@@ -34,6 +34,7 @@ struct kt_front {
     /* ---- constant ---- */
     ki_allocator allocator;
     kt_cluster *cluster; /* under the lock of `streams` */
+    bool is_ending;      /* watches end, also new ones; under the lock of `streams` */
     char url[KI_URL_MAX];
     const kt_tls *tls; /* NULL: plain HTTP */
 
@@ -274,6 +275,8 @@ static enum MHD_Result respond(kt_front *front, struct MHD_Connection *connectio
     read_credentials(front, connection, names, &user, &request);
     kt_streams_lock(&front->streams);
     ki_status status = kt_rest_handle(front->cluster, &request, kt_streams_now_ms(&front->streams), &response);
+    if (front->is_ending)
+        kt_cluster_close_watches(front->cluster);
     bool streamed = !status && is_streamed(&response);
     bool is_web_socket = !status && response.watch && kt_web_socket_is_wanted(connection);
     const kt_injection injection = !status && response.faults ? response.faults->injection : (kt_injection){ 0 };
@@ -470,6 +473,7 @@ void kt_front_free(kt_front *front) {
         return;
     if (front->daemon) {
         kt_streams_lock(&front->streams);
+        front->is_ending = true;
         kt_cluster_close_watches(front->cluster);
         kt_streams_unlock(&front->streams);
         kt_streams_drain(&front->streams);

@@ -204,8 +204,7 @@ static ssize_t read_shared(kt_stream *stream, char *block, size_t max) {
     return stream->pending.failed ? MHD_CONTENT_READER_END_WITH_ERROR : (ssize_t)size;
 }
 
-static ssize_t read_stream(void *user, uint64_t position, char *block, size_t max) {
-    kt_stream *stream = user;
+static ssize_t read_next(kt_stream *stream, uint64_t position, char *block, size_t max) {
     if (stream->response.faults) {
         ssize_t room = limit(stream, position, max);
         if (room <= 0)
@@ -228,6 +227,18 @@ static ssize_t read_stream(void *user, uint64_t position, char *block, size_t ma
     memcpy(block, stream->pending.data + stream->sent, size);
     stream->sent += size;
     return (ssize_t)size;
+}
+
+static ssize_t read_stream(void *user, uint64_t position, char *block, size_t max) {
+    kt_stream *stream = user;
+    ssize_t size = read_next(stream, position, block, max);
+    if (size == MHD_CONTENT_READER_END_WITH_ERROR) {
+        /* libmicrohttpd 0.9.75 can keep the socket of a response that ends so until the idle timeout, or until the
+         * daemon stops. It looks at a resumed connection once more, and closes the socket then. */
+        MHD_suspend_connection(stream->connection);
+        MHD_resume_connection(stream->connection);
+    }
+    return size;
 }
 
 static void free_stream(void *user) {

@@ -18,7 +18,9 @@
 
 enum {
     PATIENCE_MS = 60000, /* only a broken server reaches it */
+    CLOSED_MS = 30000,   /* as above; shorter than the server's idle timeout */
     WATCHERS = 200,
+    LATE_WATCHES = 10,
     RESPONSE_MAX = 8 * 1024 * 1024
 };
 
@@ -356,6 +358,23 @@ FRONT_TEST(a_change_right_after_the_watches_are_closed_does_not_reach_them) {
     }
 }
 
+FRONT_TEST(the_connection_of_a_watch_that_is_cut_is_closed_at_once) {
+    start(NULL);
+    int idle = connect_to_server(); /* is older, and stays open */
+    ask(idle, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+    free(read_until(idle, "ok"));
+    int watch = connect_to_server();
+    ask(watch, "GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n");
+    free(read_until(watch, "\r\n\r\n"));
+    ki_testing_server_cut_watches(server);
+    free(read_until(watch, NULL));
+    ask(watch, "?"); /* a closed connection is reset */
+    struct pollfd closed = { .fd = watch };
+    assert_int_equal(poll(&closed, 1, CLOSED_MS), 1);
+    close(watch);
+    close(idle);
+}
+
 FRONT_TEST(a_status_in_a_patch_or_a_replacement_is_written) {
     static const char pod[] =
         "{\"metadata\":{\"name\":\"web\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}";
@@ -665,4 +684,34 @@ FRONT_TEST(it_can_be_freed_while_a_malformed_request_is_read) {
     pthread_mutex_unlock(&gate.mutex);
     pthread_join(thread, NULL);
     close(fd);
+}
+
+/* Frees the server while one watch is not read, and another one arrives. Returns true if the second ends cleanly. */
+static bool ends_late_watch(void) {
+    pthread_t thread;
+    start(NULL);
+    put_config_map("large", 16 * 1024 * 1024);
+    int slow = connect_to_server(), late = connect_to_server();
+    ask(slow, "GET /api/v1/configmaps?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n");
+    free(read_until(slow, "\r\n\r\n"));
+    freer = 0;
+    assert_int_equal(pthread_create(&thread, NULL, free_server, server), 0);
+    server = NULL;
+    await_asleep(&freer);
+    ask(late, "GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n");
+    char *response = read_until(late, NULL);
+    bool is_clean = strstr(response, "\r\n0\r\n") != NULL;
+    free(response);
+    pthread_join(thread, NULL);
+    close(slow);
+    close(late);
+    return is_clean;
+}
+
+FRONT_TEST(a_watch_that_arrives_while_the_server_ends_is_ended_too) {
+    for (int i = 0; i < LATE_WATCHES; i++) { /* the server waits for half a second only */
+        if (ends_late_watch())
+            return;
+    }
+    fail_msg("no late watch has ended cleanly");
 }
