@@ -37,14 +37,16 @@ int failure_status(const ki_error *cause) {
 
 bool failure_print_unread(const char *command, const ki_resource_map *map, const char *name) {
     const char *failed = ki_resource_map_failed_for(map, name);
-    const char *version = failed ? strrchr(failed, '/') : NULL;
+    if (!failed)
+        return false;
+    const char *version = strrchr(failed, '/'), *meant = ki_resource_map_nearest(map, name);
+    char service[640] = "";
     if (version)
-        say(command,
-            "could not read the resources of %s, which can have \"%s\"; kubectl get apiservice %s.%.*s shows why",
-            failed, name, version + 1, (int)(version - failed), failed);
-    else if (failed)
-        say(command, "could not read the resources of %s, which can have \"%s\"", failed, name);
-    return failed != NULL;
+        snprintf(service, sizeof service, "; kubectl get apiservice %s.%.*s shows why", version + 1,
+                 (int)(version - failed), failed);
+    say(command, "could not read the resources of %s, which can have \"%s\"%s%s%s%s", failed, name, service,
+        meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
+    return true;
 }
 
 /* Returns the server's message, without the prefix "list pods in namespace shop: ". No name of a resource or namespace

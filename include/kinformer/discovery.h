@@ -54,7 +54,8 @@ KI_API const ki_discovered *ki_resource_map_find(const ki_resource_map *map, con
  * before the first call. */
 KI_API const ki_discovered *ki_resource_map_in_category(const ki_resource_map *map, const char *category,
                                                         size_t *cursor);
-/* Returns the resource name that is most similar to `name`, for "did you mean"; NULL if none is similar. */
+/* Returns the resource name that is most similar to `name`, for "did you mean"; NULL if none is similar,
+ * or if `name` is of a group that could not be read, such as "pods.metrics.k8s.io". */
 KI_API const char *ki_resource_map_nearest(const ki_resource_map *map, const char *name);
 /* Returns the failed group version number `index`, counted from 0; NULL past the last. A group version such as
  * "metrics.k8s.io/v1beta1" fails when the server behind it is down. The map lacks its resources only. */

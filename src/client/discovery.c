@@ -469,11 +469,10 @@ static ki_status not_found(const ki_resource_map *map, const char *name, ki_erro
                             "\"%.100s\" is a category of resources: use ki_resource_map_in_category", name);
     const char *meant = ki_resource_map_nearest(map, name);
     const char *failed = ki_resource_map_failed_for(map, name);
-    if (failed)
-        return ki_error_set(err, KI_ERR_NOT_FOUND, "could not read the resources of %s, which can have \"%.100s\"",
-                            failed, name);
-    return ki_error_set(err, KI_ERR_NOT_FOUND, "the server has no resource \"%.100s\"%s%s%s", name,
-                        meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
+    return ki_error_set(err, KI_ERR_NOT_FOUND, "%s%s%s \"%.100s\"%s%s%s",
+                        failed ? "could not read the resources of " : "the server has no resource",
+                        failed ? failed : "", failed ? ", which can have" : "", name, meant ? "; did you mean " : "",
+                        meant ? meant : "", meant ? "?" : "");
 }
 
 ki_status ki_discovery_find(ki_discovery *discovery, const char *name, ki_resource_map **ret_map,

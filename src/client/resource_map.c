@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
     CHUNK_SIZE = 16 * 1024,
@@ -361,6 +362,8 @@ const ki_discovered *ki_resource_map_in_category(const ki_resource_map *map, con
 const char *ki_resource_map_nearest(const ki_resource_map *map, const char *name) {
     ki_nearest nearest;
     if (!ki_nearest_begin(&nearest, name))
+        return NULL;
+    if (strchr(name, '.') && ki_resource_map_failed_for(map, name)) /* such as "pods.metrics.k8s.io" */
         return NULL;
     for (size_t i = 0; i < map->count; i++) {
         const ki_discovered *entry = &map->entries[i].found;

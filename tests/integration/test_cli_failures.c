@@ -362,6 +362,8 @@ COMMAND_TEST(a_group_that_cannot_be_discovered_is_said_and_the_others_are_served
         { "get", "nodes.v1beta1.metrics.k8s.io", unread, 1 },
         { "get", "podmetrics", unread, 1 }, /* the group that has it can be any */
         { "get", "nodes.metrics.k8s.io", "; kubectl get apiservice v1beta1.metrics.k8s.io shows why", 1 },
+        { "get", "wigdets", "; kubectl get apiservice v1beta1.metrics.k8s.io shows why; did you mean widgets?", 1 },
+        { "gen", "wigdets", "shows why; did you mean widgets?", 1 },
         { "get", "gadgets.example.com", "\"gadgets.example.com\" is not known", 2 },
         { "get", "widgets.example.com", NULL, 0 },
     };

@@ -36,6 +36,7 @@ func allCases() []testCase {
 	var cases []testCase
 	cases = append(cases, watchCases...)
 	cases = append(cases, getCases...)
+	cases = append(cases, groupDownCases...)
 	cases = append(cases, formatCases...)
 	cases = append(cases, tableCases...)
 	cases = append(cases, kubeconfigCases...)

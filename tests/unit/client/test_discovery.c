@@ -421,6 +421,18 @@ TEST(a_name_that_a_failed_group_can_have_is_told_from_one_that_is_not_there) {
     close_fixture(&self);
 }
 
+TEST(a_mistyped_name_gets_a_suggestion_also_while_a_group_is_down) {
+    fixture self;
+    open_pages(&self, old_form);
+    ask(&self);
+    assert_true(test_engine_advance(&self.engine, 5000));
+    const ki_discovered *found = NULL;
+    assert_int_equal(ki_discovery_find(self.discovery, "podz", &self.map, &found, &self.err), KI_ERR_NOT_FOUND);
+    assert_non_null(strstr(self.err.message, "of down.io/v1, which can have \"podz\"; did you mean pods?"));
+    assert_null(ki_resource_map_nearest(self.map, "pods.down.io")); /* the group can have it */
+    close_fixture(&self);
+}
+
 TEST(a_server_that_has_only_one_root_is_enough_and_none_is_not) {
     static const page core_only[] = { { "/api", 0, AGGREGATED(CORE), false }, { NULL, 0, NULL, false } };
     static const page groups_forbidden[] = { { "/api", 0, AGGREGATED(CORE), false },
