@@ -348,8 +348,7 @@ static const page old_form[] = {
       "{\"kind\":\"APIGroupList\",\"groups\":[{\"name\":\"apps\",\"versions\":[{\"groupVersion\":\"apps/"
       "v1beta1\",\"version\":"
       "\"v1beta1\"},{\"groupVersion\":\"apps/v1\",\"version\":\"v1\"}],\"preferredVersion\":{\"groupVersion\":\"apps/"
-      "v1\","
-      "\"version\":\"v1\"}},{\"name\":\"down.io\",\"versions\":[{\"version\":\"v1\"}]},{\"name\":\"late.io\","
+      "v1\",\"version\":\"v1\"}},{\"name\":\"down.io\",\"versions\":[{\"version\":\"v1\"}]},{\"name\":\"late.io\","
       "\"versions\":[{"
       "\"version\":\"v1\"}]}]}",
       false },
