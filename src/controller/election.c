@@ -344,13 +344,11 @@ static void on_failure(ki_elector *elector, ki_elector_step step, const ki_error
         attempt_failed(elector, "cannot write the Lease", err);
         break;
     case KI_ELECTOR_READS_TO_RELEASE:
-        if (ki_error_is_not_found(err))
+    case KI_ELECTOR_WRITES_TO_RELEASE:
+        if (ki_error_is_not_found(err)) /* deleted: nobody holds it */
             finish(elector);
         else
             release_failed(elector, err);
-        break;
-    case KI_ELECTOR_WRITES_TO_RELEASE:
-        release_failed(elector, err);
         break;
     }
 }

@@ -57,6 +57,8 @@ static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     rest_server *server = &self->election->server;
     char fate = next_fate(self);
     int status = 0;
+    if (fate == 'd')
+        election_delete(self->election);
     if (fate == '3' || fate == '4' || fate == '5' || fate == 'r')
         status = fate == '3' ? 403 : fate == '4' ? 409 : fate == '5' ? 500 : 429;
     else if (fate != '!' && fate != 'n')

@@ -43,6 +43,19 @@ ELECTION_TEST(a_candidate_waits_for_a_deleted_lease_as_if_it_were_there) {
     assert_int_equal(ki_elector_fencing_token(ME(self)->elector), 6);
 }
 
+ELECTION_TEST(a_lease_that_is_deleted_under_a_release_counts_as_released) {
+    election *self = *state;
+    candidate *me = ME(self);
+    compete(me, &KI_ELECTOR_OPTIONS(.release_on_stop = true));
+    candidate_expect_log(me, "I became leader\n");
+    me->requests[0] = '\0';
+    me->fate = ".d";
+    ki_elector_stop(me->elector);
+    election_advance(self, 60000);
+    candidate_expect_requests(me, "get:200 put:404");
+    candidate_expect_log(me, "I the elector was stopped: stopped leading\n");
+}
+
 TEST(a_deleted_lease_is_not_waited_for_longer_than_a_holder_can_mean) {
     const struct {
         const char *duration_s;
