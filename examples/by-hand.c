@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Step 1: the source (ListerWatcher). This one is the program's own: a list of two pods, then two events ---- */
+/* ---- Step 1: the source (ListerWatcher). This one is the program's own: a list of two pods, then three events, of
+ * which one repeats an older state, as a watch of an API server can ---- */
 #define POD(name, version, node) \
     "{\"metadata\":{\"name\":\"" name "\",\"resourceVersion\":\"" version "\"},\"spec\":{\"nodeName\":\"" node "\"}}"
 static const char *const texts[] = { POD("web", "1", "n1"), POD("db", "2", "n1"), POD("web", "3", "n2"),
@@ -36,6 +37,7 @@ static ki_status own_watch(ki_list_watch *source, const ki_watch_options *option
     (void)source, (void)options, (void)err;
     handler->on_open(handler->user);
     handler->on_event(KI_EVENT_UPDATE, pods[2], handler->user);
+    handler->on_event(KI_EVENT_UPDATE, pods[0], handler->user);
     handler->on_event(KI_EVENT_DELETE, pods[3], handler->user);
     return KI_OK; /* the watch stays open */
 }
@@ -46,6 +48,13 @@ static const ki_list_watch_ops own_ops = {
     .list = own_list, .watch = own_watch, .cancel = nothing_to_do, .free = nothing_to_do, .no_streaming_list = true
 };
 
+/* Returns true for an event that repeats a state before the known one: time must not go backwards. */
+static bool is_repeated(const ki_change *delta, const ki_object *known) {
+    return known && !delta->is_listed && !delta->final_state_unknown &&
+           ki_resource_version_compare(ki_object_resource_version(delta->obj), ki_object_resource_version(known)) ==
+               KI_ORDER_OLDER;
+}
+
 /* ---- Step 5: Process, called with changes of keys, or a part of a list ---- */
 static ki_status process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
     ki_store *store = user;
@@ -55,8 +64,10 @@ static ki_status process(const ki_deltas *deltas, void *user, bool *ret_requeue,
         const char *key = ki_object_key(delta->obj);
         bool is_deleted = delta->type == KI_EVENT_DELETE;
         ki_object *old = ki_store_get(store, key);
-        status = is_deleted ? ki_store_delete(store, key, NULL, err) : ki_store_put(store, delta->obj, NULL, err);
-        if (!status) /* the place of the handlers: OnAdd, OnUpdate, OnDelete */
+        bool is_dropped = is_repeated(delta, old);
+        if (!is_dropped)
+            status = is_deleted ? ki_store_delete(store, key, NULL, err) : ki_store_put(store, delta->obj, NULL, err);
+        if (!status && !is_dropped) /* the place of the handlers: OnAdd, OnUpdate, OnDelete */
             printf("%s %s\n", is_deleted ? "-" : old ? "~" : "+", key);
         ki_object_unref(old);
     }
