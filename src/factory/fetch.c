@@ -6,6 +6,7 @@
 #include "src/base/memory.h"
 #include "src/engine/callback.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* --- changes of the cache; loop ----------------------------------------------------------------------------------- */
@@ -72,15 +73,26 @@ static bool is_hopeless(const ki_fetch_item *item, const ki_fetch_wait *wait, in
     return is_under_way && wait->deadline != INT64_MAX && now - item->since >= wait->deadline - now;
 }
 
+static ki_str key_of_user(void *const *user) {
+    return (ki_str){ (const char *)user, sizeof *user };
+}
+
+static ki_fetch_wait *wait_of(ki_multimap_node *node) {
+    return node ? (ki_fetch_wait *)(void *)((char *)node - offsetof(ki_fetch_wait, of_user)) : NULL;
+}
+
 /* Adds a wait, and decides it if the result is known, or cannot come in its time. Caller holds the mutex. */
 static ki_status add_wait(ki_fetcher *fetcher, const char *key, ki_fetch_wait *wait, ki_error *err) {
     /* The cache of a removed informer is empty: what is remembered can be older than what it had. */
     if (fetcher->is_closed || ki_informer_is_removed(fetcher->informer))
         return ki_informer_set_stopped(fetcher->informer, KI_ERR_CANCELLED, err);
     int64_t now = ki_engine_clock(fetcher->informer->engine);
-    ki_fetch_item *item = ki_fetch_item_of(fetcher, key);
-    if (!item)
+    bool has_room = wait->changed || !ki_multimap_add(&fetcher->by_user, &wait->of_user, key_of_user(&wait->user));
+    ki_fetch_item *item = has_room ? ki_fetch_item_of(fetcher, key) : NULL;
+    if (!item) {
+        ki_multimap_remove(&fetcher->by_user, &wait->of_user);
         return ki_error_no_memory(err, "fetching an object");
+    }
     if (item->state == KI_FETCH_KNOWN && ki_fetch_item_is_fresh(item, now) &&
         !ki_fetch_is_behind_cache(fetcher->informer, key, item->obj, &item->err)) {
         ki_fetch_decide(fetcher, wait, item->obj, &item->err);
@@ -191,7 +203,7 @@ ki_status ki_informer_get_or_fetch_async(ki_informer *informer, const char *key,
 
 ki_status ki_informer_cancel_fetches(ki_informer *informer, ki_fetch_handler handler, void *user, ki_error *err) {
     ki_error cancelled = KI_ERROR_INIT;
-    size_t count = 0;
+    bool found = false;
     if (!informer || !handler)
         return ki_error_missing(err, "ki_informer_cancel_fetches");
     if (ki_engine_check_process(informer->engine, err))
@@ -200,16 +212,17 @@ ki_status ki_informer_cancel_fetches(ki_informer *informer, ki_fetch_handler han
     ki_fetcher *fetcher = informer->fetcher;
     if (fetcher)
         ki_mutex_lock(&fetcher->mutex);
-    for (ki_fetch_wait *next, *wait = fetcher ? fetcher->waits : NULL; wait; wait = next) {
-        next = wait->next_wait;
-        if (wait->changed || wait->handler != handler || wait->user != user)
+    ki_multimap_node *first = fetcher ? ki_multimap_first(&fetcher->by_user, key_of_user(&user)) : NULL;
+    for (ki_fetch_wait *next, *wait = wait_of(first); wait; wait = next) {
+        next = wait_of(wait->of_user.next);
+        if (wait->handler != handler)
             continue;
         ki_fetch_decide(fetcher, wait, NULL, &cancelled);
-        count++;
+        found = true;
     }
     if (fetcher)
         ki_mutex_unlock(&fetcher->mutex);
-    return count ? KI_OK
+    return found ? KI_OK
                  : ki_error_set(err, KI_ERR_NOT_FOUND, "no fetch of the informer of %s has this handler and user",
                                 informer->selection->name);
 }
@@ -236,6 +249,7 @@ ki_status ki_fetcher_new(ki_informer *informer, ki_client *client, ki_fetcher **
         return status;
     }
     ki_map_init(&fetcher->by_key, allocator, informer->options.seed);
+    ki_map_init(&fetcher->by_user, allocator, informer->options.seed);
     fetcher->responded_at = INT64_MIN;
     ki_backoff_init(&fetcher->backoff, informer->options.given.backoff_first_ms,
                     informer->options.given.backoff_longest_ms);
@@ -257,6 +271,7 @@ void ki_fetcher_free(ki_fetcher *fetcher) {
         ki_free(fetcher->allocator, item);
     }
     ki_map_free(&fetcher->by_key);
+    ki_map_free(&fetcher->by_user);
     ki_error_keep(fetcher->allocator, &fetcher->away, NULL);
     ki_mutex_destroy(&fetcher->mutex);
     ki_free(fetcher->allocator, fetcher);

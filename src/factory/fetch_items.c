@@ -175,6 +175,7 @@ void ki_fetch_forget(ki_fetch_wait *wait) {
 void ki_fetch_decide(ki_fetcher *fetcher, ki_fetch_wait *wait, ki_object *obj, const ki_error *err) {
     wait->obj = ki_object_ref(obj);
     wait->err = *err;
+    ki_multimap_remove(&fetcher->by_user, &wait->of_user);
     if (wait->item)
         ki_fetch_forget(wait);
     if (wait->changed) {

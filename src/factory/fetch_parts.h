@@ -16,7 +16,7 @@
 #include "src/factory/fetch.h"
 
 #include "src/base/heap.h"
-#include "src/base/map.h"
+#include "src/base/multimap.h"
 #include "src/cache/informer/informer_parts.h"
 #include "src/cache/reflector/backoff.h"
 #include "src/client/client.h"
@@ -40,7 +40,8 @@ typedef struct ki_fetch_wait {
     ki_cond *changed; /* of a thread that waits; NULL: `handler` is called */
     ki_fetch_handler handler;
     void *user;
-    ki_object *obj; /* once decided: owned, or NULL with `err` */
+    ki_multimap_node of_user; /* with a handler, until it is decided */
+    ki_object *obj;           /* once decided: owned, or NULL with `err` */
     ki_error err;
     char key[]; /* with a handler */
 } ki_fetch_wait;
@@ -82,6 +83,7 @@ struct ki_fetcher {
     /* Under `mutex`. */
     ki_mutex mutex;
     ki_map by_key;
+    ki_map by_user;             /* undecided waits with a handler, by their `user` */
     ki_fetch_list wanted, kept; /* the oldest first */
     ki_fetch_wait *waits;
     ki_heap due; /* of ki_fetch_due */

@@ -12,6 +12,7 @@ void ki_unreadable_marks_init(ki_unreadable_marks *marks, const ki_allocator *al
     ki_map_init(&marks->by_key, allocator, seed);
     ki_map_init(&marks->beyond, allocator, seed);
     marks->has_nameless = false;
+    marks->sequence = 0;
 }
 
 static void clear_beyond(ki_unreadable_marks *marks) {
@@ -69,6 +70,7 @@ static ki_status add_mark(ki_unreadable_marks *marks, const char *key, ki_unread
     if (!mark)
         return KI_ERR_NO_MEMORY;
     memcpy(mark->key, key, size);
+    mark->sequence = marks->sequence++;
     ki_status status = ki_map_put(&marks->by_key, ki_str_of(mark->key), mark, NULL);
     if (status) {
         ki_free(allocator, mark);
@@ -199,9 +201,12 @@ static void set_listed(ki_unreadable *unreadable, ki_unreadable_mark *mark, int 
 
 /* Called after each change of a mark. Caller holds the mutex. */
 static void note_changed(ki_unreadable *unreadable, ki_unreadable_mark *mark) {
-    unreadable->shown -= mark->is_counted;
-    mark->is_counted = !mark->is_settled;
-    unreadable->shown += mark->is_counted;
+    unreadable->shown -= ki_heap_has(&mark->node);
+    if (mark->is_settled)
+        ki_heap_remove(&unreadable->first, &mark->node);
+    else if (!ki_heap_has(&mark->node))
+        ki_heap_put(&unreadable->first, &mark->node, 0, mark->sequence);
+    unreadable->shown += ki_heap_has(&mark->node);
     set_listed(unreadable, mark, KI_UNREADABLE_OPEN, mark->until[0] == '\0');
     set_listed(unreadable, mark, KI_UNREADABLE_SETTLED, mark->is_settled);
 }
@@ -320,6 +325,7 @@ void ki_unreadable_take_list(ki_unreadable *unreadable, ki_unreadable_marks *lis
     cursor = 0;
     while (ki_map_next(&listed->by_key, &cursor, NULL, &value)) {
         ki_unreadable_mark *mark = value;
+        mark->sequence += unreadable->marks.sequence;
         copy_version(mark->since, since);
         note_past(mark, since, version);
         if (!mark->until[0])
@@ -329,6 +335,8 @@ void ki_unreadable_take_list(ki_unreadable *unreadable, ki_unreadable_marks *lis
         else
             note_changed(unreadable, mark);
     }
+    unreadable->marks.sequence += listed->sequence;
+    listed->sequence = 0;
     ki_map_free(&listed->by_key);
     clear_beyond(&unreadable->marks);
     unreadable->marks.beyond = listed->beyond;
@@ -401,26 +409,13 @@ bool ki_unreadable_drops(ki_unreadable *unreadable, const ki_change *change, con
              is_past(unreadable, ki_object_key(known), version));
 }
 
-/* Returns the first mark in key order, so that the message stays the same while nothing changes. */
-static const ki_unreadable_mark *first_shown(const ki_unreadable_marks *marks) {
-    const ki_unreadable_mark *first = NULL;
-    size_t cursor = 0;
-    void *value;
-    while (ki_map_next(&marks->by_key, &cursor, NULL, &value)) {
-        const ki_unreadable_mark *mark = value;
-        if (!mark->is_settled && (!first || strcmp(mark->key, first->key) < 0))
-            first = mark;
-    }
-    return first;
-}
-
 size_t ki_unreadable_describe(ki_unreadable *unreadable, char *message, size_t size) {
     message[0] = '\0';
     ki_mutex_lock(&unreadable->mutex);
     /* The objects that share a mark are counted one by one. */
     const ki_unreadable_marks *marks = &unreadable->marks;
     size_t shown = unreadable->shown + marks->beyond.count - (marks->beyond.count && !marks->has_nameless);
-    const ki_unreadable_mark *first = shown ? first_shown(&unreadable->marks) : NULL;
+    const ki_unreadable_mark *first = (const ki_unreadable_mark *)unreadable->first.first; /* `node` is first in it */
     if (first)
         snprintf(message, size, "%s: %s", first->key[0] ? first->key : "an object without a known key", first->reason);
     ki_mutex_unlock(&unreadable->mutex);

@@ -11,6 +11,7 @@
 
 #include <kinformer/informer.h>
 
+#include "src/base/heap.h"
 #include "src/base/map.h"
 #include "src/cache/queue/queue.h"
 #include "src/engine/thread.h"
@@ -32,10 +33,11 @@ enum {
 typedef struct ki_unreadable_mark ki_unreadable_mark;
 
 struct ki_unreadable_mark {
+    ki_heap_node node; /* in `first` while it is not settled; private, as the next member */
     struct {
         ki_unreadable_mark *next, **at;    /* `at` NULL: not in the list */
-    } links[KI_UNREADABLE_LISTS];          /* of the informer's marks; private, as the next member */
-    bool is_counted;                       /* in `shown` */
+    } links[KI_UNREADABLE_LISTS];          /* of the informer's marks */
+    uint64_t sequence;                     /* in the order of events, or of the items of a list */
     char since[KI_UNREADABLE_VERSION_MAX]; /* the cache has everything up to here; "": nothing */
     char until[KI_UNREADABLE_VERSION_MAX]; /* the version that could not be read, or a later one; "": not known yet */
     char past[KI_UNREADABLE_VERSION_MAX];  /* lists kept states of up to this version at most; "": not from a list */
@@ -47,6 +49,7 @@ struct ki_unreadable_mark {
 
 typedef struct ki_unreadable_marks {
     ki_map by_key;     /* of marks, owned */
+    uint64_t sequence; /* of the next mark */
     ki_map beyond;     /* keys of the objects that share the mark without a key: copies, owned */
     bool has_nameless; /* that mark also stands for objects whose keys are not known */
 } ki_unreadable_marks;
@@ -56,6 +59,7 @@ typedef struct ki_unreadable {
     ki_mutex mutex;
     ki_unreadable_marks marks; /* under `mutex` */
     size_t shown;              /* marks that are not settled */
+    ki_heap first;             /* these */
     ki_unreadable_mark *lists[KI_UNREADABLE_LISTS];
 } ki_unreadable;
 
@@ -106,8 +110,8 @@ bool ki_unreadable_may_lack(ki_unreadable *unreadable, const char *key, const ch
  * that a list kept although it is newer than the unreadable state of the list gives way to each other one: the server
  * was restored from a backup. `unreadable` NULL: no list kept anything. */
 bool ki_unreadable_drops(ki_unreadable *unreadable, const ki_change *change, const ki_object *known);
-/* Returns the number of unreadable objects. Writes the first of them with its reason to `message`, or "" if there is
- * none. */
+/* Returns the number of unreadable objects. Writes the one that became unreadable first, with its reason, to `message`;
+ * "" if there is none. */
 size_t ki_unreadable_describe(ki_unreadable *unreadable, char *message, size_t size);
 
 #endif

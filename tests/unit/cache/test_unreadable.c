@@ -302,26 +302,29 @@ TEST(a_version_that_has_no_room_is_not_known) {
 
 /* --- many --------------------------------------------------------------------------------------------------------- */
 
-/* Each event is unreadable, half of them without a version; later each object is readable, one by one. */
+/* Each event is unreadable, half of them without a version; later each object is readable, one by one. The health is
+ * read after each. */
 static void break_and_repair(size_t count, void *user) {
     (void)user;
     ki_unreadable all;
-    char key[32];
+    char key[32], message[64];
     ki_error reason = KI_ERROR_INIT;
     ki_error_set(&reason, KI_ERR_PARSE, "bad object");
     assert_int_equal(ki_unreadable_init(&all, &ki_allocator_default, 1, NULL), KI_OK);
     for (size_t i = 0; i < count; i++) {
-        snprintf(key, sizeof key, "default/%zu", i);
+        snprintf(key, sizeof key, "default/%05zu", i);
         assert_int_equal(ki_unreadable_add(&all, key, i % 2 ? "7" : "", "6", &reason), KI_OK);
         ki_unreadable_advance(&all, "8");
+        assert_int_equal(ki_unreadable_describe(&all, message, sizeof message), i + 1);
+        assert_string_equal(message, "default/00000: bad object");
     }
-    assert_int_equal(ki_unreadable_describe(&all, key, sizeof key), count);
     for (size_t i = 0; i < count; i++) {
-        snprintf(key, sizeof key, "default/%zu", i);
+        snprintf(key, sizeof key, "default/%05zu", i);
+        assert_true(ki_unreadable_describe(&all, message, sizeof message) == count - i && strstr(message, key));
         ki_unreadable_settle(&all, key, "9");
         ki_unreadable_catch_up(&all);
     }
-    assert_int_equal(ki_unreadable_describe(&all, key, sizeof key), 0);
+    assert_int_equal(ki_unreadable_describe(&all, message, sizeof message), 0);
     ki_unreadable_destroy(&all);
 }
 

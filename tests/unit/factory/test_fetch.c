@@ -4,6 +4,7 @@
 #include "tests/support/fetch/fetch_stage.h"
 #include "tests/support/patience.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/time/growth.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -272,6 +273,33 @@ CONTROLLER_TEST(waits_end_when_they_are_cancelled_or_the_informer_is_removed_or_
     ki_factory_stop(stage.factory);
     stage_advance(&stage, 60000);
     fetch_expect("shop/b cancelled;");
+}
+
+enum {
+    MANY = 500
+};
+
+static char askers[MANY * GROWTH_FACTOR]; /* empty names */
+
+static void ask_as_each(size_t count, void *pods) {
+    stage_settle(&stage);
+    for (size_t i = 0; i < count; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "shop/p%zu", i);
+        assert_int_equal(ki_informer_get_or_fetch_async(pods, key, -1, fetch_answer, &askers[i], NULL), KI_OK);
+    }
+}
+
+static void cancel_each(size_t count, void *pods) {
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(ki_informer_cancel_fetches(pods, fetch_answer, &askers[i], NULL), KI_OK);
+}
+
+CONTROLLER_TEST(cancelling_each_of_many_fetches_takes_linear_time) {
+    fetch_fault(FETCH_NO_LIST);
+    ki_informer *pods = fetch_pods(NULL);
+    stage_start(&stage);
+    assert_true(growth_after(ask_as_each, cancel_each, MANY, pods) < GROWTH_LINEAR_MAX);
 }
 
 CONTROLLER_TEST(only_so_many_answers_are_remembered) {
