@@ -548,8 +548,8 @@ TEST(the_text_is_strict_and_complete) {
         "\nrest_client_request_duration_seconds_bucket{name=\"\",verb=\"GET\",host=\"none\",le=\"0.005\"} ",
         "\ninformer_processing_latency_seconds_count{name=\"\",group=\"\",version=\"v1\",resource=\"configmaps\",",
         "\ninformer_queued_items{name=\"\",group=\"\",version=\"v1\",resource=\"configmaps\",",
-        "\ninformer_staleness_seconds{name=\"\",group=\"\",version=\"v1\",resource=\"configmaps\",namespace=\"team\","
-        "label_selector=\"plain\",field_selector=\"\",keep=\"object\"} 1.234000000\n",
+        ("\ninformer_staleness_seconds{name=\"\",group=\"\",version=\"v1\",resource=\"configmaps\",namespace=\"team\","
+         "label_selector=\"plain\",field_selector=\"\",keep=\"object\"} 1.234000000\n"),
         "\n# TYPE informer_pending_notifications gauge\n",
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
