@@ -269,21 +269,6 @@ static void check_found(const sim_fetch *fetch, const ki_object *obj) {
         FAIL(fetch, "%s found write %llu, which was not its state", sim_key_text(key), (unsigned long long)n);
 }
 
-/* Returns true if an earlier question for the key has waited for as long as this one may, without a result. */
-static bool is_outwaited(const sim_fetch *fetch) {
-    const sim_fetches *fetches = &fetch->world->fetches;
-    int64_t limit = fetch->deadline - fetch->asked_at;
-    for (const sim_fetch *other = fetches->fetches; other < fetch; other++) {
-        if (other->key == fetch->key && other->informer == fetch->informer &&
-            fetch->asked_at - other->asked_at >= limit &&
-            (other->asked_at >= fetches->keys[fetch->key].result_at ||
-             fetches->keys[fetch->key].result_at >= fetch->asked_at ||
-             __builtin_popcount(fetches->keys[fetch->key].informers) > 1))
-            return true;
-    }
-    return false;
-}
-
 /* Returns true if the answer of a failed attempt can be that of this question: the next attempt comes after its time
  * limit. */
 static bool is_hopeless(const sim_fetch *fetch) {
@@ -291,7 +276,7 @@ static bool is_hopeless(const sim_fetch *fetch) {
     const sim_fetches *fetches = &world->fetches;
     bool has_failed =
         fetches->failed_at && world->now - fetches->failed_at <= (BACKOFF_LONGEST_S + SLOW_S) * SIM_SECOND;
-    return has_failed || fetches->not_before > world->now || world->memory.refused || is_outwaited(fetch);
+    return has_failed || fetches->not_before > world->now || world->memory.refused || fetch->is_outwaited;
 }
 
 static void check_error(const sim_fetch *fetch, const ki_error *err) {
@@ -387,6 +372,23 @@ static bool is_blocked(const ki_informer *informer) {
     return health.state == KI_STATE_BLOCKED || (health.state == KI_STATE_CONNECTING && health.cause.code);
 }
 
+/* Returns true if the library has waited for a response about the key for as long as this question may: since an earlier
+ * question, or since a result that did not answer that one. Must be called at the question. */
+static bool is_outwaited(const sim_fetch *fetch) {
+    const sim_fetches *fetches = &fetch->world->fetches;
+    int64_t limit = fetch->deadline - fetch->asked_at, result_at = fetches->keys[fetch->key].result_at;
+    bool is_of_one = __builtin_popcount(fetches->keys[fetch->key].informers) == 1; /* and so is the result */
+    for (const sim_fetch *other = fetches->fetches; other < fetch; other++) {
+        if (other->key != fetch->key || other->informer != fetch->informer)
+            continue;
+        bool has_result = is_of_one && result_at > other->asked_at;
+        bool is_answered = has_result && other->is_called;
+        if (!is_answered && fetch->asked_at - (has_result ? result_at : other->asked_at) >= limit)
+            return true;
+    }
+    return false;
+}
+
 static void ask(sim_world *world, unsigned informer, uint32_t key) {
     sim_fetches *fetches = &world->fetches;
     if (fetches->count == SIM_FETCHES_MAX)
@@ -406,6 +408,7 @@ static void ask(sim_world *world, unsigned informer, uint32_t key) {
     fetch->dropped = has_lost ? n : 0;
     fetch->version = version_of_cache(fetch);
     fetch->was_blocked = is_blocked(informer_of(fetch)->informer);
+    fetch->is_outwaited = is_outwaited(fetch);
     ki_error err = KI_ERROR_INIT;
     ki_status status = ki_informer_get_or_fetch_async(informer_of(fetch)->informer, sim_key_text(key), timeout_ms,
                                                       on_answer, fetch, &err);

@@ -29,6 +29,7 @@ typedef struct sim_fetch {
     uint64_t restores;
     int64_t asked_at, deadline; /* ns; INT64_MAX: none */
     bool was_blocked;           /* the informer, at the question: it remembers for longer */
+    bool is_outwaited;          /* at the question, a request for the key had taken for as long as it may wait */
     bool is_cancelled, is_called;
     bool is_new; /* no request that may be its own was sent since the question */
 } sim_fetch;
