@@ -372,8 +372,8 @@ static bool is_blocked(const ki_informer *informer) {
     return health.state == KI_STATE_BLOCKED || (health.state == KI_STATE_CONNECTING && health.cause.code);
 }
 
-/* Returns true if the library has waited for a response about the key for as long as this question may: since an earlier
- * question, or since a result that did not answer that one. Must be called at the question. */
+/* Returns true if the library has waited for a response about the key for as long as this question may: since an
+ * earlier question, or since a result that did not answer that one. Must be called at the question. */
 static bool is_outwaited(const sim_fetch *fetch) {
     const sim_fetches *fetches = &fetch->world->fetches;
     int64_t limit = fetch->deadline - fetch->asked_at, result_at = fetches->keys[fetch->key].result_at;

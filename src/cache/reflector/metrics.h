@@ -48,7 +48,7 @@ enum {
     KI_METRIC_SUMMARIES = 4,
     KI_RELIST_INCONSISTENT = KI_ERR_CLOSED + 1, /* after the ki_status values: a check found a difference */
     KI_RELIST_VIEW,                             /* a view was added */
-    KI_RELIST_OLDER_CHANGE,                     /* a watch brought a change below the last synced version */
+    KI_RELIST_OLDER_CHANGE,                     /* a watch brought a change with an old version */
     KI_RELIST_NO_VERSION,                       /* a watch from no version ended before it had one */
     KI_RELIST_CAUSES,
     KI_INFORMER_LABELS = 8,

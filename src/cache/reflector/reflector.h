@@ -90,7 +90,8 @@ typedef struct ki_watch_progress {
     /* where the watch started; an older bookmark is of a restored server. While the version is held: the highest one of
      * the ADDED events */
     char version[KI_RESOURCE_VERSION_MAX + 1];
-    bool has_older_change; /* an event below the last synced version changed the store */
+    /* an event below the last synced version changed the store, or a deletion had the version of the known state */
+    bool has_older_change;
     /* the version before the last event if the last event was a bookmark, else "" */
     char before_bookmark[KI_RESOURCE_VERSION_MAX + 1];
 } ki_watch_progress;

@@ -171,17 +171,25 @@ static bool is_before_deletion(const ki_reflector *reflector, ki_event_type type
            ki_past_deletions_have(reflector->past_deletions, obj);
 }
 
+/* Returns true for a deletion with the version of the known state: the object is hidden and can come back as it is. */
+static bool is_hidden(ki_event_type type, const ki_object *obj, const ki_object *known) {
+    return type == KI_EVENT_DELETE && known &&
+           ki_resource_version_compare(ki_object_resource_version(obj), ki_object_resource_version(known)) ==
+               KI_ORDER_SAME;
+}
+
 /* Returns false for an event that changes nothing in the store: the server may not be as far as the cache. Notes a
- * change below the last synced version: of an object that had its version before it became visible, or of a server
- * whose versions are those of single objects. */
+ * change with an old version: of an object that had its version before it was shown or hidden, or of a server whose
+ * versions are those of single objects. */
 static bool brings_change(ki_reflector *reflector, ki_event_type type, ki_object *obj) {
     ki_order order = ki_resource_version_compare(ki_object_resource_version(obj), reflector->resource_version);
     ki_object *known = ki_reflector_known(reflector, ki_object_key(obj));
     const ki_change change = { .type = type, .obj = obj };
     bool changes = known ? !ki_unreadable_drops(reflector->shared.unreadable, &change, known)
                          : type != KI_EVENT_DELETE || order == KI_ORDER_NEWER;
+    bool is_old = order == KI_ORDER_OLDER || is_hidden(type, obj, known);
     ki_object_unref(known);
-    reflector->watch.has_older_change = reflector->watch.has_older_change || (changes && order == KI_ORDER_OLDER);
+    reflector->watch.has_older_change = reflector->watch.has_older_change || (changes && is_old);
     return changes;
 }
 

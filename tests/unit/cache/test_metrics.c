@@ -109,6 +109,7 @@ TEST(lists_after_the_first_are_counted_by_cause) {
         { "fail protocol", KI_ERR_PROTOCOL },
         { "~a=12; error 500; wait 1600; fail toolarge", KI_ERR_TOO_LARGE_RV },
         { "+b=3; wait 5000; close", KI_RELIST_OLDER_CHANGE },
+        { "~a=12; -a=12; wait 5000; close", KI_RELIST_OLDER_CHANGE },
         { "error 410; wait 1600; {-:}; open; +b=3; wait 5000; close", KI_RELIST_NO_VERSION },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
