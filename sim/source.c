@@ -5,11 +5,16 @@
 
 #include <stdlib.h>
 
-/* Records the first request of a list. */
-static void note_list(sim_source *source) {
+/* Records the first request of a list. A plain list in the place of a streaming list, which was not queued, is the same
+ * relist. */
+static void note_list(sim_source *source, bool is_streaming, bool is_other_kind) {
     const sim_witness *witness = &source->world->client.informers[source->informer].witness;
+    bool is_instead = source->is_streaming && !is_streaming && !is_other_kind && witness->lists == source->lists_before;
     source->list_began_at = source->world->now;
-    source->relists += witness->has_list;
+    source->lists_before = witness->lists;
+    source->is_streaming = is_streaming;
+    source->lists += !is_other_kind;
+    source->relists += witness->has_list && !is_instead;
 }
 
 static int requester_of(const sim_source *source) {
@@ -24,9 +29,7 @@ static ki_status source_list(ki_list_watch *base, const ki_list_options *options
     bool is_version_check = options->limit == 1 && options->resource_version_match;
     if (!source->is_consistency_check && !source->is_of_set && !options->continue_token && !is_version_check) {
         const ki_reflector *reflector = &world->client.informers[source->informer].informer->feeds[0]->reflector;
-        note_list(source);
-        source->is_streaming = false;
-        source->lists += !reflector->list.is_full && !reflector->list.is_latest;
+        note_list(source, false, reflector->list.is_full || reflector->list.is_latest);
     }
     world->requester_number = requester_of(source);
     ki_status status = source->inner->ops->list(source->inner, options, handler, err);
@@ -38,11 +41,8 @@ static ki_status source_watch(ki_list_watch *base, const ki_watch_options *optio
                               ki_error *err) {
     sim_source *source = (sim_source *)(void *)base;
     sim_world *world = source->world;
-    if (options->send_initial_events) {
-        note_list(source);
-        source->is_streaming = true;
-        source->lists++;
-    }
+    if (options->send_initial_events)
+        note_list(source, true, false);
     source->watch_began_at = world->now;
     world->requester_number = requester_of(source);
     ki_status status = source->inner->ops->watch(source->inner, options, handler, err);

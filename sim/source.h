@@ -21,6 +21,7 @@ typedef struct sim_source {
     sim_sender sender;
     uint64_t lists;         /* without further pages and repetitions in another form; with streaming lists */
     uint64_t relists;       /* lists after the first queued one; with repetitions */
+    uint64_t lists_before;  /* queued ones, at the request of the last list */
     int64_t list_began_at;  /* ns: the request of the last list, of its first page */
     bool is_streaming;      /* the last list was requested as a streaming list */
     int64_t watch_began_at; /* ns: the request of the last watch or streaming list */

@@ -154,8 +154,9 @@ static ki_attempt current_attempt(const ki_reflector *reflector) {
     return KI_ATTEMPT_NONE;
 }
 
-void ki_reflector_count_relist(const ki_reflector *reflector, int cause) {
-    if (reflector->has_initial_version)
+void ki_reflector_count_relist(const ki_reflector *reflector, ki_reflector_step next, int cause) {
+    bool lists = next != KI_REFLECT_LIST && next != KI_REFLECT_WATCH && next != KI_REFLECT_CHECK;
+    if (lists && reflector->has_initial_version)
         ki_metrics_relist(reflector->shared.metrics, cause);
 }
 
@@ -262,8 +263,7 @@ void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflec
     if (note_missing(reflector, cause))
         next = KI_REFLECT_FIND_TYPE;
     ki_freshness_failed(reflector->shared.freshness);
-    if (next != KI_REFLECT_WATCH && next != KI_REFLECT_CHECK)
-        ki_reflector_count_relist(reflector, (int)cause->code);
+    ki_reflector_count_relist(reflector, next, (int)cause->code);
     ki_reflector_schedule_at(reflector, next, now + wait);
     ki_log_write(ki_engine_log(engine), KI_LOG_DEBUG, "reflector", "%s: %s; next try in %.1f s",
                  reflector->options.name, ki_error_message(cause), seconds(wait));
@@ -499,7 +499,7 @@ static bool is_to_list(const ki_reflector *reflector) {
 void ki_reflector_list_again(ki_reflector *reflector) {
     if (!reflector->is_open || is_to_list(reflector))
         return;
-    ki_reflector_count_relist(reflector, KI_RELIST_VIEW);
+    ki_reflector_count_relist(reflector, KI_REFLECT_BEGIN, KI_RELIST_VIEW);
     if (reflector->phase == KI_REFLECTOR_WAITS) {
         reflector->next = KI_REFLECT_BEGIN; /* at the time that is set already */
         return;

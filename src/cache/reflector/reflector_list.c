@@ -39,7 +39,7 @@ void ki_reflector_list_instead(ki_reflector *reflector, const ki_error *err, ki_
         return;
     }
     ki_reflector_report(reflector, err);
-    ki_reflector_count_relist(reflector, (int)err->code);
+    ki_reflector_count_relist(reflector, next, (int)err->code);
     ki_reflector_schedule(reflector, next);
 }
 

@@ -19,8 +19,9 @@ void ki_reflector_fail(ki_reflector *reflector, const ki_error *err, ki_reflecto
 void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflector_step next);
 /* Logs and counts a failure and calls on_error, for a failure without a backoff. */
 void ki_reflector_report(ki_reflector *reflector, const ki_error *err);
-/* Counts a list after the first one in the metrics. `cause`: a ki_status, or a KI_RELIST_ of metrics.h. */
-void ki_reflector_count_relist(const ki_reflector *reflector, int cause);
+/* Counts the step in the metrics if it is a list after the first one. A plain list in the place of a streaming list
+ * (KI_REFLECT_LIST) is the same list. `cause`: a ki_status, or a KI_RELIST_ of metrics.h. */
+void ki_reflector_count_relist(const ki_reflector *reflector, ki_reflector_step next, int cause);
 /* Sets a state without a failure. In KI_STATE_CONNECTING a missing response is reported every five seconds; in
  * KI_STATE_LISTING a stall is reported once, after ten. */
 void ki_reflector_set_state(ki_reflector *reflector, ki_state state);

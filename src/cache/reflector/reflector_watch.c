@@ -359,7 +359,6 @@ static void stream_ended(ki_reflector *reflector, const ki_error *err, bool open
         return;
     }
     if (is_without_streams(err, opened) && err->retry_after_ms <= 0) { /* no failure, as in client-go */
-        ki_reflector_count_relist(reflector, (int)err->code);
         ki_reflector_schedule(reflector, KI_REFLECT_LIST);
         return;
     }
@@ -404,11 +403,10 @@ void ki_reflector_reopen(ki_reflector *reflector, bool with_jitter) {
     ki_engine *engine = reflector->options.engine;
     int64_t delay = with_jitter ? (int64_t)(ki_engine_random(engine) * (double)REOPEN_JITTER) : 0;
     ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
-    if (reflector->watch.has_older_change)
-        ki_reflector_count_relist(reflector, KI_RELIST_OLDER_CHANGE);
-    else if (ki_reflector_is_any(reflector->resource_version))
-        ki_reflector_count_relist(reflector, KI_RELIST_NO_VERSION);
-    ki_reflector_schedule_at(reflector, next_watch(reflector), ki_engine_now(engine) + delay);
+    ki_reflector_step next = next_watch(reflector);
+    ki_reflector_count_relist(reflector, next,
+                              reflector->watch.has_older_change ? KI_RELIST_OLDER_CHANGE : KI_RELIST_NO_VERSION);
+    ki_reflector_schedule_at(reflector, next, ki_engine_now(engine) + delay);
 }
 
 /* Returns true if the watch lasted long for its end (`err`; NULL: a clean one) or delivered an event or bookmark. A

@@ -122,6 +122,28 @@ TEST(lists_after_the_first_are_counted_by_cause) {
     }
 }
 
+TEST(a_plain_list_in_place_of_a_streaming_list_is_the_same_relist) {
+    static const char *const scripts[] = {
+        "fail 400; {12: a=5}",                 /* a server without streaming lists */
+        "fail 422; {12: a=5}",                 /* the same */
+        "fail 422+5000; wait 5000; {12: a=5}", /* the same, which asks for a pause */
+        "open; +a=5; wait 30000; {12: a=5}",   /* the stream is silent */
+        "open; close; {12: a=5}",              /* it is closed before its first event */
+    };
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        stage s;
+        uint64_t relists = 0;
+        open_measured(&s, &configmaps, NULL, true);
+        play_each(&s, "open; +a=5; initial-end 10; error 410; wait 1600");
+        play_each(&s, scripts[i]);
+        for (int cause = 0; cause < KI_RELIST_CAUSES; cause++)
+            relists += s.informer->metrics.relists[cause];
+        assert_int_equal(relists, 1);
+        assert_int_equal(s.informer->metrics.relists[KI_ERR_EXPIRED], 1);
+        close_stage(&s);
+    }
+}
+
 TEST(a_first_list_that_fails_is_no_relist) {
     stage s;
     open_measured(&s, &configmaps, NULL, false);
