@@ -428,6 +428,26 @@ char *sim_exchange_object(sim_exchange *exchange, uint32_t key) {
     return text;
 }
 
+/* A watch from no version begins with what there is. A deletion since the list before it is never sent, and no client
+ * without consistency checks can know of it. */
+static void lose_deletions(const sim_exchange *exchange) {
+    sim_world *world = exchange->world;
+    const sim_informer *informer = &world->client.informers[exchange->informer];
+    for (uint32_t key = 0; key < SIM_KEYS; key++) {
+        sim_key *state = &world->truth.keys[key];
+        char path[32];
+        snprintf(path, sizeof path, "/namespaces/ns%u/", sim_key_ns(key));
+        bool is_covered = !strstr(exchange->target, "/namespaces/") || strstr(exchange->target, path);
+        if (!is_covered || !informer->witness.expected[key] ||
+            sim_truth_is_selected(&world->truth, &informer->selection, state->n))
+            continue;
+        SIM_TRACE(world, "request %llu: the deletion of %s is never sent", (unsigned long long)exchange->number,
+                  sim_key_text(key));
+        state->is_poisoned = state->has_undetectable_loss = true;
+        sim_world_repair_again(world);
+    }
+}
+
 /* Lets the server respond. */
 static void serve(sim_exchange *exchange) {
     sim_world *world = exchange->world;
@@ -444,6 +464,8 @@ static void serve(sim_exchange *exchange) {
     exchange->status = exchange->response.status;
     exchange->retry_after_s = exchange->response.retry_after_s;
     if (exchange->response.watch) {
+        if (exchange->is_consistent && !exchange->is_streaming_list && !world->plan.consistency_check_ms)
+            lose_deletions(exchange);
         kt_watch_set_wake(exchange->response.watch, wake_exchange, exchange);
         read_watch(exchange);
         return;

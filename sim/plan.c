@@ -90,8 +90,9 @@ static void make_faults(sim_plan *plan, sim_random *random) {
 }
 
 /* Makes one cluster in five that of an aggregated API server, whose lists have no versions: a watch begins with what
- * there is, and only a consistency check or a list finds a deletion before it. Not with a restore, which only versions
- * show. Adds faults of such servers. */
+ * there is, and only a consistency check or a list finds a deletion before it. Half of these clusters have informers
+ * without the check, which would also repair what the reflector loses. Not with a restore, which only versions show.
+ * Adds faults of such servers. */
 static void make_aggregated(sim_plan *plan, sim_random *random) {
     bool has_faults = sim_chance(random, 40);
     plan->no_list_versions = sim_chance(random, 20) && !sim_plan_has(plan, SIM_RESTORE);
@@ -104,6 +105,8 @@ static void make_aggregated(sim_plan *plan, sim_random *random) {
             (sim_fault){ sim_chance(random, 50) ? SIM_REAPPEARS : SIM_STREAM_CLOSES,
                          sim_between(random, 0, plan->duration), sim_random_next(random) };
     qsort(plan->faults, plan->fault_count, sizeof plan->faults[0], compare_times);
+    if (plan->no_list_versions && sim_chance(random, 50))
+        plan->consistency_check_ms = 0;
 }
 
 static void make_pauses(sim_plan *plan, sim_random *random) {

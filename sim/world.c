@@ -244,6 +244,13 @@ static void repair(void *user, uint64_t argument) {
         sim_after_client(world, SIM_SECOND, repair, world, argument);
 }
 
+void sim_world_repair_again(sim_world *world) {
+    if (!world->is_repaired)
+        return;
+    world->is_repaired = false;
+    sim_after_client(world, SIM_SECOND, repair, world, 0);
+}
+
 static bool is_restore_noticed(sim_world *world) {
     return sim_client_version_limit(world) == UINT64_MAX;
 }

@@ -60,6 +60,9 @@ void sim_pass(sim_world *world, int64_t duration);
 /* Stops the client and starts it again. Must be called between two steps. */
 void sim_world_restart_client(sim_world *world);
 
+/* Writes the poisoned objects again if they have been: there are others. */
+void sim_world_repair_again(sim_world *world);
+
 /* Fails the run, which then ends. Only the first failure is kept. */
 void sim_fail(sim_world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Prints a line of the trace. Use SIM_TRACE. */
