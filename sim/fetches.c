@@ -101,6 +101,7 @@ void sim_fetches_check_request(const sim_exchange *exchange) {
     sim_world *world = exchange->world;
     int informers = __builtin_popcount(world->fetches.keys[exchange->fetched_key].informers), open = 0, all = 0;
     int limit = world->plan.requests_in_flight ? world->plan.requests_in_flight : IN_FLIGHT_MAX;
+    int of_all = __builtin_popcount(world->fetches.informers) * (limit - limit / 2); /* each has half */
     for (const sim_exchange *at = world->network.first; at; at = at->next) {
         all += at->call && at->is_fetch;
         open += at->call && at->is_fetch && at->fetched_key == exchange->fetched_key;
@@ -108,8 +109,9 @@ void sim_fetches_check_request(const sim_exchange *exchange) {
     if (open > informers)
         sim_fail(world, "%d requests for %s at once, but %d informers were asked", open,
                  sim_key_text(exchange->fetched_key), informers);
-    if (all > limit)
-        sim_fail(world, "%d requests of the client are in flight, but the bound is %d", all, limit);
+    if (all > limit || all > of_all)
+        sim_fail(world, "%d requests of the client are in flight, but the bound is %d, of its informers %d", all, limit,
+                 of_all);
     check_waits(exchange);
 }
 

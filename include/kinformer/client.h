@@ -20,7 +20,8 @@
  * which they were made, without a connection or a descriptor. Each ends by its own time limit, its cancellation, or the
  * end of its term, as if it had been sent. A request that waits to be retried is not in flight. Not counted are the
  * lists and watches of informers (each namespace of a set has one at a time), discovery, the Leases of leader election,
- * and requests with on_data, whose response can be without an end: the program decides how many there are.
+ * and requests with on_data, whose response can be without an end: the program decides how many there are. The fetches
+ * of one informer (fetch.h) take half of the places at most, also those of an API that does not respond.
  *
  * Retries: a 429 or 5xx response with Retry-After is retried after that time, and a GET whose connection broke before a
  * response after 1 s; at most 10 times. A write is not sent again after a broken connection, because the server may

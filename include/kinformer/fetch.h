@@ -7,12 +7,12 @@
  *     else if (status == KI_ERR_TIMEOUT) …           unknown: the object gives 500, or the server is away
  *
  * All who ask for a key at the same time wait for one request (GET). It counts towards the client's rate limit and its
- * requests in flight (client.h): many keys at once wait here, in the order in which they were asked for. The result is
- * remembered, whether an object, "there is none" or an error response, so that a program can ask for each of a thousand
- * log lines a second: an object for 5 s, while the informer is blocked for 10 min, or for
- * ki_informer_options.keep_fetched_ms; the rest for 5 s at most. Up to ki_informer_options.keep_fetched_max names are
- * remembered; the oldest go first. What the cache has comes first, and a deletion that the cache sees ends what is
- * remembered of the object.
+ * requests in flight (client.h), of which an informer takes half: many keys at once wait here, in the order in which
+ * they were asked for. The result is remembered, whether an object, "there is none" or an error response, so that a
+ * program can ask for each of a thousand log lines a second: an object for 5 s, while the informer is blocked for 10
+ * min, or for ki_informer_options.keep_fetched_ms; the rest for 5 s at most. Up to ki_informer_options.keep_fetched_max
+ * names are remembered; the oldest go first. What the cache has comes first, and a deletion that the cache sees ends
+ * what is remembered of the object.
  *
  * A failed request, for lack of a connection or with HTTP 429 or 5xx, is repeated after a growing delay, or after its
  * Retry-After of up to a day, while somebody waits. Until then the failure counts: who cannot wait that long gets it

@@ -108,7 +108,8 @@ struct ki_fetcher {
 ki_fetch_item *ki_fetch_item_of(ki_fetcher *fetcher, const char *key);
 /* Drops an item that nobody waits for and whose request has ended. */
 void ki_fetch_item_drop(ki_fetch_item *item);
-/* Sets the state. `until`: its end, of WAITING, KNOWN and PAST. Drops what is kept above the limit: also this item. */
+/* Sets the state. `until`: its end, of WAITING, KNOWN and PAST. An item of these states that nobody waits for is kept;
+ * above the limit the oldest one is dropped, which is another. */
 void ki_fetch_item_set(ki_fetch_item *item, ki_fetch_state state, int64_t until);
 /* Returns true if a KNOWN item's result still counts, by its age. */
 bool ki_fetch_item_is_fresh(const ki_fetch_item *item, int64_t now);

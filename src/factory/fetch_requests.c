@@ -31,6 +31,12 @@ static void note_failure(const ki_fetch_item *item, const ki_error *err) {
         hold(fetcher, now + ki_backoff_next(&fetcher->backoff, now, ki_engine_random(fetcher->informer->engine)), err);
 }
 
+/* The server is not away. */
+static void note_response(ki_fetcher *fetcher) {
+    fetcher->responded_at = ki_engine_now(fetcher->informer->engine);
+    ki_backoff_succeeded(&fetcher->backoff);
+}
+
 /* The failure is the answer until the next attempt: ends the waits that end before. */
 static void wait_until(ki_fetch_item *item, int64_t at, const ki_error *failure) {
     item->err = *failure;
@@ -74,10 +80,6 @@ static void end_request(ki_fetch_item *item, ki_object *obj, bool may_retry, con
     bool is_overtaken = item->is_overtaken;
     item->is_overtaken = false;
     fetcher->flying--;
-    if (!may_retry || err->http_status) {
-        fetcher->responded_at = ki_engine_now(fetcher->informer->engine);
-        ki_backoff_succeeded(&fetcher->backoff);
-    }
     if (err->code == KI_ERR_CANCELLED || fetcher->is_closed) {
         ki_fetch_decide_all(item, NULL, err);
         ki_fetch_item_drop(item);
@@ -124,6 +126,8 @@ static void on_response(const ki_response *response, const ki_error *failure, vo
     if (err.code == KI_ERR_NOT_FOUND)
         keep_deleted(item);
     ki_mutex_lock(&fetcher->mutex);
+    if (!failure || failure->http_status)
+        note_response(fetcher);
     end_request(item, obj, may_retry, &err);
     ki_mutex_unlock(&fetcher->mutex);
 }
@@ -146,8 +150,14 @@ static ki_status send_get(ki_fetch_item *item, ki_error *err) {
                                     KI_REQUEST_ONCE, 0, on_response, item, NULL, err);
 }
 
-/* Sends the first wanted object. No more of a fetcher are in flight than of its client: the rest waits here, where it
- * ends with those who asked. */
+/* Returns how many requests may be in flight: half of the client's, so that an API that does not respond leaves places
+ * for others. */
+static size_t places(const ki_fetcher *fetcher) {
+    size_t limit = fetcher->client->in_flight.limit;
+    return limit - limit / 2;
+}
+
+/* Sends the first wanted object if there is a place: the rest waits here, where it ends with those who asked. */
 static bool send_one(ki_fetcher *fetcher, int64_t now) {
     ki_fetch_item *item = fetcher->wanted.first;
     if (!item || fetcher->is_closed)
@@ -157,7 +167,7 @@ static bool send_one(ki_fetcher *fetcher, int64_t now) {
         wait_until(item, fetcher->not_before, &away);
         return true;
     }
-    if (fetcher->flying >= fetcher->client->in_flight.limit)
+    if (fetcher->flying >= places(fetcher))
         return false;
     ki_error err = KI_ERROR_INIT;
     ki_fetch_item_set(item, KI_FETCH_FLYING, 0);

@@ -325,7 +325,7 @@ CONTROLLER_TEST(only_so_many_answers_are_remembered) {
 
 enum {
     STORM = 1000,
-    IN_FLIGHT = 32 /* of the client */
+    IN_FLIGHT = 16 /* half of the client's */
 };
 
 static void ask_for_many(ki_informer *pods, int count, int64_t timeout_ms) {
@@ -354,6 +354,17 @@ CONTROLLER_TEST(a_storm_has_only_so_many_requests_in_flight_and_the_cache_is_kep
     assert_int_equal(fetch_last_error.code, KI_ERR_TIMEOUT);
     stage_advance(&stage, 60000); /* those of whom nobody waits any more are not sent */
     assert_int_equal(fetch_count_requests(), IN_FLIGHT);
+}
+
+CONTROLLER_TEST(a_storm_at_an_api_that_does_not_respond_leaves_places_for_others) {
+    fetch_fault("silent,verb=get,resource=pods");
+    ki_informer *pods = fetch_pods(NULL);
+    stage_start(&stage);
+    ask_for_many(pods, STORM, 5000);
+    stage_settle(&stage);
+    fetch_ask(stage.configmaps, "shop/a", 1000);
+    stage_settle(&stage);
+    fetch_expect("shop/a not found;");
 }
 
 CONTROLLER_TEST(a_storm_is_answered_in_its_order) {

@@ -94,6 +94,20 @@ CONTROLLER_TEST(a_server_that_is_away_is_not_asked_for_each_name) {
     assert_int_equal(fetch_count_requests(), 2);
 }
 
+CONTROLLER_TEST(a_request_that_was_not_sent_is_no_response_of_the_server) {
+    fetch_fault(FETCH_COUNT_GETS);
+    fetch_fault(AWAY);
+    fetch_fault(FETCH_NO_LIST);
+    ki_informer *pods = fetch_pods(NULL);
+    stage_start(&stage);
+    fetch_ask(pods, "shop/a", 500);
+    fetch_ask(pods, "shop/..", 500);
+    stage_settle(&stage);
+    fetch_expect("shop/.. invalid argument;shop/a timeout;");
+    ask_at_once(pods, "shop/b", "shop/b timeout;");
+    assert_int_equal(fetch_count_requests(), 1);
+}
+
 CONTROLLER_TEST(an_object_that_fails_does_not_hold_back_the_others) {
     fetch_fault("close,verb=get,resource=pods,name=a");
     fetch_fault(FETCH_NO_LIST);
