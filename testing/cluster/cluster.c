@@ -6,6 +6,7 @@
 #include "testing/cluster/cluster_state.h"
 #include "testing/cluster/convert.h"
 #include "testing/cluster/crd_sync.h"
+#include "testing/cluster/owners.h"
 #include "testing/cluster/view.h"
 
 #include <stdio.h>
@@ -113,6 +114,7 @@ ki_status kt_cluster_new(const ki_allocator *allocator, const kt_cluster_options
     cluster->revision = cluster->options.first_revision ? cluster->options.first_revision : 1;
     cluster->compacted = cluster->revision;
     cluster->random = cluster->options.seed;
+    ki_map_init(&cluster->dependents, &cluster->allocator, cluster->options.seed);
     ki_map_init(&cluster->by_path, &cluster->allocator, cluster->options.seed);
     ki_ring_init(&cluster->log, &cluster->allocator, sizeof(kt_storage *));
     ki_buffer_init(&cluster->scratch, &cluster->allocator, 0);
@@ -135,8 +137,10 @@ ki_status kt_cluster_new(const ki_allocator *allocator, const kt_cluster_options
 static void free_storage(kt_cluster *cluster, kt_storage *storage) {
     bool is_custom = storage->custom != NULL;
     kt_snapshot_unref(storage->present);
-    for (size_t n = 0; n < storage->count; n++)
+    for (size_t n = 0; n < storage->count; n++) {
+        kt_owners_remove(cluster, storage->objects[n]);
         kt_object_unref(storage->objects[n]);
+    }
     ki_free(&cluster->allocator, storage->objects);
     ki_ring_free(&storage->history);
     kt_storage_free_customs(storage);
@@ -157,6 +161,7 @@ void kt_cluster_free(kt_cluster *cluster) {
         cluster->retired = storage->next_retired;
         free_storage(cluster, storage);
     }
+    ki_map_free(&cluster->dependents);
     ki_free(&cluster->allocator, cluster->storages);
     ki_free(&cluster->allocator, cluster->builtins);
     ki_free(&cluster->allocator, cluster->paths);

@@ -29,6 +29,7 @@ struct kt_cluster {
     uint64_t crd_synced;     /* first event of definitions that kt_crd_sync has not processed */
     uint64_t crd_round;      /* counts runs of kt_crd_sync */
     uint64_t gc_revision;    /* last revision that the garbage collector processed */
+    ki_map dependents;       /* objects by the uid of an owner (owners.h) */
     ki_map by_path;          /* storages by "GROUP/VERSION/PLURAL" */
     char *paths;             /* keys of `by_path` */
     ki_ring log;             /* the kt_storage * of each event in the history, by revision */

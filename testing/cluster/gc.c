@@ -7,6 +7,7 @@
 
 #include "src/base/memory.h"
 #include "testing/cluster/cluster_state.h"
+#include "testing/cluster/owners.h"
 #include "testing/cluster/view.h"
 #include "testing/cluster/write.h"
 #include "testing/crd/custom.h"
@@ -128,18 +129,13 @@ static owner_state find_owner(const kt_cluster *cluster, yyjson_val *ref, ki_str
 }
 
 static ki_status find_dependents(kt_cluster *cluster, ki_str uid, gc_list *list) {
-    for (size_t i = 0; i < cluster->storage_count; i++) {
-        kt_storage *storage = cluster->storages[i], *store = storage->store;
-        for (size_t k = 0; kt_view_leads(storage) && k < store->count; k++) {
-            kt_object *obj = store->objects[k];
-            if (!names_owners(obj) || !meta_has(obj, uid.data, uid.size))
-                continue;
-            ki_status status = add_object(list, storage, obj);
-            if (status)
-                return status;
-        }
+    ki_status status = KI_OK;
+    for (kt_dependent *one = kt_owners_first(cluster, uid); one && !status; one = (kt_dependent *)one->node.next) {
+        kt_storage *storage = kt_view_leader(one->store);
+        if (storage)
+            status = add_object(list, storage, one->obj);
     }
-    return KI_OK;
+    return status;
 }
 
 static bool is_owned_by(yyjson_val *root, ki_str uid, bool only_blocking) {

@@ -188,6 +188,7 @@ static ki_status pack(const kt_object *draft, kt_object **ret_obj) {
         return KI_ERR_NO_MEMORY;
     *obj = *draft;
     obj->refs = 1;
+    obj->owners = NULL;
     obj->labels = (kt_pair *)(void *)(obj + 1);
     obj->fields = obj->labels + obj->label_count;
     char *at = (char *)(obj->fields + obj->field_count);

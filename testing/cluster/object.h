@@ -37,6 +37,7 @@ typedef struct kt_object {
     size_t label_count;
     kt_pair *fields; /* selectable fields except metadata.name and metadata.namespace */
     size_t field_count;
+    struct kt_owners *owners; /* while it is in a store (owners.h); NULL: none */
 } kt_object;
 
 /* The metadata that the server writes, in its order. All members are borrowed. */

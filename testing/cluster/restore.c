@@ -3,6 +3,7 @@
 #include "testing/cluster/crd_sync.h"
 
 #include "src/base/memory.h"
+#include "testing/cluster/owners.h"
 #include "testing/cluster/view.h"
 
 /* Replaces a storage's objects by a snapshot's (NULL: none). */
@@ -14,13 +15,18 @@ static ki_status restore(kt_storage *storage, const kt_snapshot *snapshot) {
         return KI_ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++)
         objects[i] = kt_object_ref(snapshot->objects[i]);
-    for (size_t i = 0; i < storage->count; i++)
+    for (size_t i = 0; i < storage->count; i++) {
+        kt_owners_remove(storage->cluster, storage->objects[i]);
         kt_object_unref(storage->objects[i]);
+    }
     ki_free(allocator, storage->objects);
     storage->objects = objects;
     storage->count = count;
     storage->capacity = count + 1;
-    return KI_OK;
+    ki_status status = KI_OK;
+    for (size_t i = 0; i < count && !status; i++)
+        status = kt_owners_add(storage, objects[i]);
+    return status;
 }
 
 static ki_status restore_all(kt_cluster *cluster, kt_snapshot *const *snapshots, uint64_t revision, int64_t now_ms) {

@@ -3,6 +3,7 @@
 
 #include "src/base/memory.h"
 #include "testing/cluster/cluster_state.h"
+#include "testing/cluster/owners.h"
 #include "testing/cluster/view.h"
 
 enum {
@@ -113,6 +114,8 @@ ki_status kt_storage_commit(kt_storage *storage, kt_event_type type, kt_object *
     kt_cluster *cluster = storage->cluster;
     storage = storage->store;
     ki_status status = reserve(storage);
+    if (!status && type != KT_DELETED)
+        status = kt_owners_add(storage, obj);
     if (status)
         return status;
     for (kt_storage *view = storage; view; view = view->next_view) {
@@ -120,6 +123,7 @@ ki_status kt_storage_commit(kt_storage *storage, kt_event_type type, kt_object *
         view->present = NULL;
     }
     kt_object *old = apply(storage->objects, &storage->count, type, obj);
+    kt_owners_remove(cluster, old);
     cluster->revision = obj->revision;
     /* The event gets the storage's reference to the old object. Only the event refers to a deletion's object. */
     kt_event event = { type, obj->revision, now_ms, type == KT_DELETED ? obj : kt_object_ref(obj), old };

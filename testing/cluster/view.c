@@ -14,12 +14,15 @@ void kt_view_join(kt_storage *view, kt_storage *store) {
     store->next_view = view;
 }
 
+kt_storage *kt_view_leader(kt_storage *store) {
+    kt_storage *one = store;
+    while (one && !one->is_served)
+        one = one->next_view;
+    return one;
+}
+
 bool kt_view_leads(const kt_storage *view) {
-    for (const kt_storage *one = view->store; one; one = one->next_view) {
-        if (one->is_served)
-            return one == view;
-    }
-    return false;
+    return kt_view_leader(view->store) == view;
 }
 
 bool kt_view_converts(const kt_storage *view) {

@@ -8,6 +8,8 @@
 
 /* Makes `view` a version of `store`. Called once, before `view` has objects. */
 void kt_view_join(kt_storage *view, kt_storage *store);
+/* Returns the first served version of a store; NULL: none is. */
+kt_storage *kt_view_leader(kt_storage *store);
 /* Returns true for one served version of each store, so that a walk over all storages visits each object once. */
 bool kt_view_leads(const kt_storage *view);
 /* Returns true if stored objects can be of another version. */

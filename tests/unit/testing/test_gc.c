@@ -1,8 +1,10 @@
 /* test_gc.c: what the garbage collector makes of owners that go. */
 #include "tests/support/rest_stage.h"
 #include "tests/support/test.h"
+#include "tests/support/time/growth.h"
 
 #include "src/base/memory.h"
+#include "testing/cluster/storage.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -200,4 +202,47 @@ GC_TEST(it_continues_after_the_cluster_went_back) {
     expect("b", 200);
     delete_map("a", "");
     expect("b", 404);
+}
+
+/* --- many --------------------------------------------------------------------------------------------------------- */
+
+static void put_map(const char *name, ki_str owner) {
+    char json[256];
+    int size = snprintf(json, sizeof json, "{\"metadata\":{\"namespace\":\"default\",\"name\":\"%s\"", name);
+    if (owner.size)
+        size += snprintf(json + size, sizeof json - (size_t)size,
+                         ",\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"o%s\","
+                         "\"uid\":\"%.*s\"}]",
+                         name + 1, (int)owner.size, owner.data);
+    size += snprintf(json + size, sizeof json - (size_t)size, "}}");
+    assert_int_equal(
+        kt_cluster_put_json(server.cluster, KI_CONFIGMAPS, (ki_str){ json, (size_t)size }, server.now_ms, NULL, NULL),
+        KI_OK);
+}
+
+static void create_pairs(size_t count, void *user) {
+    char name[32];
+    (void)user;
+    for (size_t i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "o%zu", i);
+        put_map(name, KI_STR(""));
+        ki_str uid =
+            kt_storage_get(kt_storage_of(server.cluster, KI_CONFIGMAPS), KI_STR("default"), ki_str_of(name))->uid;
+        name[0] = 'd';
+        put_map(name, uid);
+    }
+}
+
+static void delete_owners(size_t count, void *user) {
+    char name[32];
+    (void)user;
+    for (size_t i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "o%zu", i);
+        assert_int_equal(kt_cluster_delete(server.cluster, KI_CONFIGMAPS, "default", name, server.now_ms, NULL), KI_OK);
+    }
+    assert_int_equal(kt_storage_of(server.cluster, KI_CONFIGMAPS)->count, 0);
+}
+
+GC_TEST(a_delete_with_its_dependent_takes_no_longer_beside_many_others) {
+    assert_true(growth_after(create_pairs, delete_owners, 300, NULL) < GROWTH_LINEAR_MAX);
 }
