@@ -22,16 +22,27 @@ static void drop(ki_index_build *build) {
         ki_snapshot_free(dropped[i]);
 }
 
-static ki_status start_over(ki_index_build *build, ki_schema *base, ki_error *err) {
+/* Sets the store's schema without the new indexes. What is built moves to its places behind these indexes. */
+static ki_status set_base(ki_index_build *build, ki_schema *base, ki_error *err) {
     ki_schema *schema = NULL;
     ki_status status = ki_store_new_schema(build->store, base, build->indexers, build->count, &schema, err);
     if (status)
         return status;
-    drop(build);
-    build->base = base; /* `target`, later `indexed`, has the reference */
-    build->made = ki_snapshot_new(schema, KI_STR(""));
+    ki_snapshot *next = ki_snapshot_new(schema, KI_STR("")), *made = build->made;
     ki_schema_unref(schema);
-    return build->made ? KI_OK : ki_error_no_memory(err, what);
+    if (!next)
+        return ki_error_no_memory(err, what);
+    for (size_t i = 0; made && i < build->count; i++) {
+        ki_tree *from = &made->indexes[build->base->count + i];
+        next->indexes[base->count + i] = *from;
+        *from = (ki_tree){ NULL, 0 };
+    }
+    if (made)
+        next->edit = made->edit; /* its version has made the nodes */
+    ki_snapshot_free(made);
+    build->made = next;
+    build->base = base; /* `target`, later `indexed`, has the reference */
+    return KI_OK;
 }
 
 /* Sets the target and begins the walk. Takes over the reference to `target`. */
@@ -86,7 +97,7 @@ ki_status ki_index_build_begin(ki_index_build *build, ki_store *store, const ki_
     *build = (ki_index_build){ .store = store, .indexers = indexers, .count = count };
     ki_store_init_update(store, &build->update);
     ki_snapshot *now = ki_store_snapshot(store);
-    ki_status status = start_over(build, now->schema, err);
+    ki_status status = set_base(build, now->schema, err);
     if (status) {
         ki_snapshot_free(now);
         ki_index_build_end(build);
@@ -102,7 +113,7 @@ ki_status ki_index_build_catch_up(ki_index_build *build, ki_error *err) {
     build->prepared = build->unused = NULL;
     if (!build->target) {
         ki_snapshot *now = ki_store_snapshot(build->store);
-        ki_status status = now->schema == build->base ? KI_OK : start_over(build, now->schema, err);
+        ki_status status = now->schema == build->base ? KI_OK : set_base(build, now->schema, err);
         if (status) {
             ki_snapshot_free(now);
             return status;
@@ -118,7 +129,7 @@ ki_status ki_index_build_catch_up(ki_index_build *build, ki_error *err) {
 ki_status ki_index_build_prepare(ki_index_build *build, size_t units, bool *ret_ready, ki_error *err) {
     ki_snapshot *now = ki_store_snapshot(build->store);
     *ret_ready = false;
-    if (now->schema != build->base) { /* another index was added meanwhile: ki_index_build_catch_up starts over */
+    if (now->schema != build->base) { /* another index was added meanwhile: ki_index_build_catch_up takes it up */
         ki_snapshot_free(now);
         return KI_OK;
     }

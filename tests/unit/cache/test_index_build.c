@@ -112,10 +112,10 @@ TEST(an_index_follows_what_changes_while_it_is_built) {
     }
 }
 
-TEST(an_index_that_comes_meanwhile_stays) {
-    size_t calls = 0;
+TEST(an_index_that_comes_meanwhile_stays_and_no_object_is_indexed_again) {
+    size_t calls = 0, other_calls = 0;
     const ki_indexer first = { .name = "first", .index = index_digit, .user = &calls },
-                     second = { .name = "second", .index = index_digit, .user = &calls };
+                     second = { .name = "second", .index = index_digit, .user = &other_calls };
     ki_store *store = new_store(&ki_allocator_default);
     ki_index_build build;
     bool is_done = true;
@@ -128,7 +128,11 @@ TEST(an_index_that_comes_meanwhile_stays) {
     assert_int_equal(ki_index_build_catch_up(&build, NULL), KI_OK);
     assert_int_equal(ki_index_build_publish(&build, AT_ONCE, &is_done, NULL), KI_OK);
     assert_true(is_done);
+    assert_int_equal(calls, FEW);
     ki_index_build_end(&build);
+    check_index(store, "first");
+    check_index(store, "second");
+    change(store, FEW, 3);
     check_index(store, "first");
     check_index(store, "second");
     ki_store_free(store);
