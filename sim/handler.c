@@ -210,7 +210,10 @@ static void on_update(const ki_event *event, void *user) {
  * known final state. */
 static bool may_leave_filter(const sim_handler *handler, uint64_t n) {
     const sim_truth *truth = &handler->world->truth;
-    uint64_t first = truth->restores ? truth->writes[n].creation : n + 1; /* after a restore, an earlier one too */
+    uint32_t key = truth->writes[n].key;
+    bool may_be_earlier = /* after a restore, or listed again for a namespace that came back to a set */
+        truth->restores || sim_namespaces_lost_since(informer_of(handler), key, handler->notified_at[key]);
+    uint64_t first = may_be_earlier ? truth->writes[n].creation : n + 1;
     for (uint64_t later = first; handler->has_filter && later < truth->write_count; later++) {
         if (truth->writes[later].creation == truth->writes[n].creation &&
             !sim_truth_is_selected(truth, &handler->filter, later))
