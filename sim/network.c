@@ -429,10 +429,14 @@ char *sim_exchange_object(sim_exchange *exchange, uint32_t key) {
 }
 
 /* A watch from no version begins with what there is. A deletion since the list before it is never sent, and no client
- * without consistency checks can know of it. */
+ * without consistency checks can know of it. Before another such watch the client must list again. */
 static void lose_deletions(const sim_exchange *exchange) {
     sim_world *world = exchange->world;
     const sim_informer *informer = &world->client.informers[exchange->informer];
+    bool has_list = informer->witness.lists > exchange->requester->lists_watched;
+    exchange->requester->lists_watched = informer->witness.lists;
+    if (!has_list)
+        return;
     for (uint32_t key = 0; key < SIM_KEYS; key++) {
         sim_key *state = &world->truth.keys[key];
         char path[32];

@@ -51,6 +51,7 @@ typedef struct sim_requester {
     bool must_resume;                 /* its watch was silent: the next request must be a watch */
     bool may_list_for_view;           /* a view was asked for since its last list */
     uint64_t accepted_watches;        /* without streaming lists */
+    uint64_t lists_watched;           /* the informer's queued lists, at its last watch from no version */
     uint64_t short_watches;           /* closed within a second, without an event */
     unsigned eventless_watches;       /* consecutive accepted watches without an event, since version_known_at */
     int64_t version_known_at; /* ns: when the server last showed that it knows the requester's resource version */

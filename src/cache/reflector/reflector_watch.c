@@ -186,7 +186,7 @@ static bool brings_change(ki_reflector *reflector, ki_event_type type, ki_object
     ki_object *known = ki_reflector_known(reflector, ki_object_key(obj));
     const ki_change change = { .type = type, .obj = obj };
     bool changes = known ? !ki_unreadable_drops(reflector->shared.unreadable, &change, known)
-                         : type != KI_EVENT_DELETE || order == KI_ORDER_NEWER;
+                         : type != KI_EVENT_DELETE || (order != KI_ORDER_OLDER && order != KI_ORDER_SAME);
     bool is_old = order == KI_ORDER_OLDER || is_hidden(type, obj, known);
     ki_object_unref(known);
     reflector->watch.has_older_change = reflector->watch.has_older_change || (changes && is_old);

@@ -377,6 +377,17 @@ TEST(a_repeated_event_after_a_list_without_a_version_makes_the_cache_no_younger)
     close_stage(&s);
 }
 
+/* Of a key that is unknown, or whose object is still queued: before the first version no event is a repeated one. */
+TEST(a_deletion_before_the_first_version_makes_the_cache_younger) {
+    stage s;
+    open_measured(&s, &configmaps, NULL, false);
+    play_each(&s, "{-: a=100}; open; wait 5000");
+    assert_int_equal(health_of(&s).staleness_ms, 5000);
+    play_each(&s, "-c=60");
+    assert_int_equal(health_of(&s).staleness_ms, 0);
+    close_stage(&s);
+}
+
 TEST(a_server_without_streaming_lists_is_no_failure) {
     static const char *const refusals[] = { "fail 400", "fail 422" };
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
