@@ -5,38 +5,32 @@
 #include "testing/request/status.h"
 #include "testing/values/json.h"
 
-static ki_status fail_type(kt_call *call, const kt_write *write, const kt_type_error *type_error) {
+static ki_status fail_type(kt_call *call, const kt_write *write, const kt_type_errors *errors) {
     ki_str ns = kt_json_get_str(yyjson_obj_get(write->applied, "metadata"), "namespace");
-    ki_buffer version;
-    if (type_error->is_missing_key) { /* a list element needs its key field */
-        kt_causes causes;
-        kt_causes_init(&causes, call->allocator);
-        kt_causes_add(&causes, KT_CAUSE_REQUIRED, type_error->field.data, (ki_str){ NULL, 0 }, "");
-        return kt_fail_causes(call, &causes, call->resource->group, call->resource->kind, call->name);
-    }
-    ki_buffer_init(&version, call->allocator, 0);
-    ki_status status = kt_append_api_version(&version, call->resource);
-    if (!status)
-        status = kt_fail(call, 500, "", NULL, "failed to create typed patch object (%.*s/%.*s; %s, Kind=%s): %s",
-                         (int)ns.size, ns.size ? ns.data : "", (int)call->name.size, call->name.data, version.data,
-                         call->resource->kind, type_error->message.data);
-    ki_buffer_free(&version);
-    return status;
+    const ki_resource *resource = call->resource;
+    if (errors->count) /* the core group's name is empty */
+        return kt_fail(call, 500, "", NULL, "failed to create typed patch object (%.*s/%.*s; %s/%s, Kind=%s): %s%s",
+                       (int)ns.size, ns.size ? ns.data : "", (int)call->name.size, call->name.data, resource->group,
+                       resource->version, resource->kind, errors->count > 1 ? "errors:\n  " : "", errors->list.data);
+    kt_causes causes; /* a list element needs its key field */
+    kt_causes_init(&causes, call->allocator);
+    kt_causes_add(&causes, KT_CAUSE_REQUIRED, errors->missing_key.data, (ki_str){ NULL, 0 }, "");
+    return kt_fail_causes(call, &causes, resource->group, resource->kind, call->name);
 }
 
 ki_status kt_apply_check(kt_call *call, const kt_write *write) {
     kt_arena arena;
-    kt_type_error type_error;
+    kt_type_errors errors;
     kt_spot spot = kt_spot_of(write->storage->info);
     kt_arena_init(&arena, call->allocator);
-    kt_type_error_init(&type_error, call->allocator);
+    kt_type_errors_init(&errors, call->allocator);
+    kt_typed_check(&arena, &spot, write->applied, &errors);
     ki_status status = KI_OK;
-    bool fits = kt_typed_check(&arena, &spot, write->applied, &type_error);
-    if (arena.failed || type_error.message.failed || type_error.field.failed)
+    if (arena.failed || errors.list.failed || errors.path.failed || errors.missing_key.failed || errors.field.failed)
         status = KI_ERR_NO_MEMORY;
-    else if (!fits)
-        status = fail_type(call, write, &type_error);
-    kt_type_error_free(&type_error);
+    else if (errors.count || errors.missing_key.size)
+        status = fail_type(call, write, &errors);
+    kt_type_errors_free(&errors);
     kt_arena_free(&arena);
     return status;
 }

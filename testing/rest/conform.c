@@ -6,7 +6,7 @@
 #include "testing/request/body.h"
 #include "testing/request/status.h"
 #include "testing/schema/strict.h"
-#include "testing/values/index.h"
+#include "testing/values/go_text.h"
 #include "testing/values/json.h"
 
 typedef enum directive {
@@ -34,37 +34,6 @@ static ki_status read_directive(kt_call *call, directive *ret) {
     return kt_fail_causes(call, &causes, "meta.k8s.io", kind, (ki_str){ NULL, 0 });
 }
 
-/* Appends a value as Go prints it: map[spec:map[replicas:x]]. */
-static void append_go(kt_arena *arena, ki_buffer *out, yyjson_val *val) {
-    if (yyjson_is_obj(val)) {
-        kt_index index;
-        kt_index_members(arena, val, &index);
-        ki_buffer_append_string(out, "map[");
-        for (size_t i = 0; i < index.count; i++) {
-            ki_buffer_append_string(out, i ? " " : "");
-            ki_buffer_append_view(out, index.sorted[i]->name);
-            ki_buffer_append_char(out, ':');
-            append_go(arena, out, index.sorted[i]->val);
-        }
-        ki_buffer_append_char(out, ']');
-    } else if (yyjson_is_arr(val)) {
-        size_t index, count;
-        yyjson_val *element;
-        ki_buffer_append_char(out, '[');
-        yyjson_arr_foreach(val, index, count, element) {
-            ki_buffer_append_string(out, index ? " " : "");
-            append_go(arena, out, element);
-        }
-        ki_buffer_append_char(out, ']');
-    } else if (yyjson_is_str(val)) {
-        ki_buffer_append_view(out, kt_json_str(val));
-    } else if (yyjson_is_null(val)) {
-        ki_buffer_append_string(out, "<nil>");
-    } else {
-        kt_json_append(out, val);
-    }
-}
-
 /* Responds ` "" is invalid: patch: Invalid value: "…": why`, with the patch or its result. */
 static ki_status fail_patch(kt_call *call, kt_arena *arena, kt_origin origin, yyjson_val *patch, yyjson_val *root,
                             const char *why) {
@@ -73,7 +42,7 @@ static ki_status fail_patch(kt_call *call, kt_arena *arena, kt_origin origin, yy
     ki_buffer_init(&value, call->allocator, 0);
     kt_causes_init(&causes, call->allocator);
     if (origin == KT_ORIGIN_STRATEGIC)
-        append_go(arena, &value, patch);
+        kt_go_print(arena, &value, patch);
     else
         kt_json_append(&value, root);
     kt_causes_add(&causes, KT_CAUSE_INVALID, "patch", (ki_str){ value.data, value.size }, why);

@@ -2,6 +2,7 @@
 #include "testing/schema/typed.h"
 
 #include "testing/values/equal.h"
+#include "testing/values/go_text.h"
 #include "testing/values/index.h"
 #include "testing/values/json.h"
 
@@ -319,20 +320,32 @@ yyjson_mut_val *kt_typed_remove(kt_arena *arena, yyjson_mut_doc *doc, const kt_s
 
 /* ---- type check ---- */
 
-void kt_type_error_init(kt_type_error *type_error, const ki_allocator *allocator) {
-    ki_buffer_init(&type_error->message, allocator, 0);
-    ki_buffer_init(&type_error->field, allocator, 0);
-    type_error->is_missing_key = false;
+enum {
+    ERRORS_SIZE_MAX = 64 * 1024 /* bytes of messages after which no further value is checked */
+};
+
+void kt_type_errors_init(kt_type_errors *errors, const ki_allocator *allocator) {
+    errors->count = 0;
+    ki_buffer_init(&errors->list, allocator, 0);
+    ki_buffer_init(&errors->path, allocator, 0);
+    ki_buffer_init(&errors->field, allocator, 0);
+    ki_buffer_init(&errors->missing_key, allocator, 0);
 }
 
-void kt_type_error_free(kt_type_error *type_error) {
-    ki_buffer_free(&type_error->message);
-    ki_buffer_free(&type_error->field);
+void kt_type_errors_free(kt_type_errors *errors) {
+    ki_buffer_free(&errors->list);
+    ki_buffer_free(&errors->path);
+    ki_buffer_free(&errors->field);
+    ki_buffer_free(&errors->missing_key);
 }
 
-static bool fail_type_check(kt_type_error *out, const char *what) {
-    ki_buffer_append_string(&out->message, what);
-    return false;
+/* Begins an error with the path of the value, and returns the buffer for the rest of its message. */
+static ki_buffer *add_error(kt_type_errors *out) {
+    if (out->count++)
+        ki_buffer_append_string(&out->list, "\n  ");
+    ki_buffer_append(&out->list, out->path.data, out->path.size);
+    ki_buffer_append_string(&out->list, ": ");
+    return &out->list;
 }
 
 /* Appends an element's name as messages show it: [name="a"] for k:{"name":"a"}, [="x"] for v:"x". */
@@ -358,129 +371,117 @@ static void append_element(ki_buffer *out, ki_str name) {
     ki_buffer_append_char(out, ']');
 }
 
-/* The real server has another message for a custom resource's list. */
-static bool fail_structural_nameless(size_t index, const char *keys, kt_type_error *out) {
-    ki_str rest = ki_str_of(keys);
+/* Returns why an element cannot be told from others; NULL if it can. */
+static const char *bad_element(const kt_spot *spot, yyjson_val *element) {
+    if (spot->layout == KT_LAYOUT_KEYED)
+        return yyjson_is_null(element)   ? "associative list with keys may not have a null element"
+               : !yyjson_is_obj(element) ? "associative list with keys may not have non-map elements"
+                                         : NULL;
+    return yyjson_is_obj(element)    ? "associative list without keys has an element that's a map type"
+           : yyjson_is_arr(element)  ? "not supported: associative list with lists as elements"
+           : yyjson_is_null(element) ? "associative list without keys has an element that's an explicit null"
+                                     : NULL;
+}
+
+/* Returns true for an element that lacks a key. */
+static bool is_nameless(const kt_spot *spot, const char *keys, yyjson_val *element, size_t index, kt_type_errors *out) {
+    ki_str rest = ki_str_of(keys ? keys : ""), all = rest;
     const char *blank = "";
-    ki_buffer_printf(&out->message,
-                     ": element %zu: associative list with keys has an element that omits all key fields [", index);
     while (rest.size) {
-        ki_buffer_append_string(&out->message, blank);
-        ki_buffer_append_json_string(&out->message, ki_str_split(rest, ',', &rest));
-        blank = " ";
-    }
-    return fail_type_check(out, "] (and doesn't have default values for any key fields)");
-}
-
-static bool fail_nameless(const kt_spot *spot, const char *keys, yyjson_val *list, kt_type_error *out) {
-    size_t index, count;
-    yyjson_val *element;
-    out->is_missing_key = true;
-    yyjson_arr_foreach(list, index, count, element) {
-        ki_str rest = ki_str_of(keys);
-        while (rest.size) {
-            ki_str key = ki_str_split(rest, ',', &rest);
-            yyjson_val *val = yyjson_obj_getn(element, key.data, key.size);
-            if ((val && !yyjson_is_null(val)) || ki_str_equals(key, "protocol"))
-                continue;
-            if (spot->node) {
-                out->is_missing_key = false;
-                return fail_structural_nameless(index, keys, out);
-            }
-            ki_buffer_printf(&out->field, "[%zu].%.*s", index, (int)key.size, key.data);
-            return fail_type_check(out, ": an element omits a key field");
-        }
-    }
-    return fail_type_check(out, ": an element omits a key field");
-}
-
-static bool check_duplicates(const kt_index *index, kt_type_error *out) {
-    for (size_t i = 1; i < index->count; i++) {
-        if (!ki_str_equal(index->sorted[i - 1]->name, index->sorted[i]->name))
+        ki_str key = ki_str_split(rest, ',', &rest);
+        yyjson_val *val = yyjson_obj_getn(element, key.data, key.size);
+        if ((val && !yyjson_is_null(val)) || ki_str_equals(key, "protocol"))
             continue;
-        fail_type_check(out, ": duplicate entries for key ");
-        append_element(&out->message, index->sorted[i]->name);
-        return false;
+        if (!spot->node) { /* the real server's validation finds it */
+            if (!out->missing_key.size)
+                ki_buffer_printf(&out->missing_key, "%.*s[%zu].%.*s", (int)out->field.size, out->field.data, index,
+                                 (int)key.size, key.data);
+            return true;
+        }
+        ki_buffer *list = add_error(out);
+        ki_buffer_printf(list, "element %zu: associative list with keys has an element that omits all key fields [",
+                         index);
+        for (; all.size; blank = " ") {
+            ki_buffer_append_string(list, blank);
+            ki_buffer_append_json_string(list, ki_str_split(all, ',', &all));
+        }
+        ki_buffer_append_string(list, "] (and doesn't have default values for any key fields)");
+        return true;
     }
-    return true;
+    return false;
 }
 
-/* Fails for a scalar of another type. */
-static bool check_scalar(kt_value_kind kind, yyjson_val *val, kt_type_error *out) {
-    const char *wanted = NULL;
-    if (yyjson_is_null(val) || yyjson_is_ctn(val))
-        return true;
-    if (kind == KT_VALUE_STRING || kind == KT_VALUE_BYTES || kind == KT_VALUE_TIME || kind == KT_VALUE_MICRO_TIME)
-        wanted = yyjson_is_str(val) ? NULL : "string";
-    else if (kind == KT_VALUE_BOOL)
-        wanted = yyjson_is_bool(val) ? NULL : "boolean";
-    else if (kind == KT_VALUE_INT32 || kind == KT_VALUE_INT64 || kind == KT_VALUE_DOUBLE)
-        wanted = yyjson_is_num(val) ? NULL : "numeric (int or float)";
-    if (!wanted)
-        return true;
-    ki_buffer_printf(&out->message, ": expected %s, got &value.valueUnstructured{Value:", wanted);
-    kt_json_append(&out->message, val);
-    return fail_type_check(out, "}");
+/* Checks a value without schema below it. */
+static void check_scalar(kt_arena *arena, kt_value_kind kind, yyjson_val *val, kt_type_errors *out) {
+    if (kind == KT_VALUE_STRING || kind == KT_VALUE_BYTES || kind == KT_VALUE_TIME || kind == KT_VALUE_MICRO_TIME) {
+        if (yyjson_is_str(val))
+            return;
+        ki_buffer_append_string(add_error(out), "expected string, got &value.valueUnstructured{Value:");
+        kt_go_print_syntax(arena, &out->list, val);
+        ki_buffer_append_char(&out->list, '}');
+    } else if (kind == KT_VALUE_INT32 || kind == KT_VALUE_INT64 || kind == KT_VALUE_DOUBLE) {
+        if (!yyjson_is_num(val))
+            ki_buffer_printf(add_error(out), "expected numeric (int or float), got %s", kt_go_type(val));
+    } else if (kind == KT_VALUE_BOOL ? !yyjson_is_bool(val) : yyjson_is_ctn(val)) {
+        ki_buffer_printf(add_error(out), "expected %s, got &{", kind == KT_VALUE_BOOL ? "boolean" : "any scalar");
+        kt_go_print(arena, &out->list, val);
+        ki_buffer_append_char(&out->list, '}');
+    }
 }
 
-static bool check_members(kt_arena *arena, const kt_spot *spot, walk how, yyjson_val *val, kt_type_error *out) {
+static void check_members(kt_arena *arena, const kt_spot *spot, walk how, yyjson_val *val, kt_type_errors *out) {
     kt_index index;
     index_of(arena, spot, how, val, &index);
-    if (how == WALK_ELEMENTS && index.has_nameless)
-        return fail_nameless(spot, keys_of(arena, spot), val, out);
-    if (how == WALK_ELEMENTS && index.has_duplicates)
-        return check_duplicates(&index, out);
-    for (size_t i = 0; i < index.count && !arena->failed; i++) {
+    const char *keys = how == WALK_ELEMENTS ? keys_of(arena, spot) : NULL;
+    for (size_t i = 0; i < index.count && !arena->failed && out->list.size < ERRORS_SIZE_MAX; i++) {
         const kt_entry *one = &index.entries[i];
-        bool known = true;
-        size_t start = out->message.size, field_start = out->field.size;
-        kt_spot inner = how == WALK_MEMBERS ? kt_spot_member(spot, one->name, &known) : kt_spot_element(spot);
-        kt_value_kind kind = kt_spot_kind(inner.field || inner.node ? &inner : spot);
+        bool is_known = true;
+        size_t start = out->path.size, field_start = out->field.size;
+        kt_spot inner = how == WALK_MEMBERS ? kt_spot_member(spot, one->name, &is_known) : kt_spot_element(spot);
         if (how == WALK_MEMBERS) {
-            ki_buffer_append_char(&out->message, '.');
-            ki_buffer_append_view(&out->message, one->name);
+            ki_buffer_append_char(&out->path, '.');
+            ki_buffer_append_view(&out->path, one->name);
             ki_buffer_append_string(&out->field, field_start ? "." : "");
             ki_buffer_append_view(&out->field, one->name);
         } else {
-            append_element(&out->message, one->name);
+            const char *why = bad_element(spot, one->val);
+            if (why)
+                ki_buffer_printf(add_error(out), "element %zu: %s", i, why);
+            if (why || (index.has_nameless && is_nameless(spot, keys, one->val, i, out)))
+                return;
+            if (index.has_duplicates && kt_index_find(&index, one->name) != one) {
+                ki_buffer_append_string(add_error(out), "duplicate entries for key ");
+                append_element(&out->list, one->name);
+            }
+            append_element(&out->path, one->name);
             ki_buffer_printf(&out->field, "[%zu]", i);
         }
-        if (!known)
-            return fail_type_check(out, ": field not declared in schema");
-        if (inner.layout == KT_LAYOUT_SCALAR && !check_scalar(kind, one->val, out))
-            return false;
-        if (!kt_typed_check(arena, &inner, one->val, out))
-            return false;
-        out->message.size = start;
+        if (!is_known)
+            ki_buffer_append_string(add_error(out), "field not declared in schema");
+        else if (inner.layout == KT_LAYOUT_SCALAR && !yyjson_is_null(one->val))
+            check_scalar(arena, kt_spot_kind(inner.field || inner.node ? &inner : spot), one->val, out);
+        else
+            kt_typed_check(arena, &inner, one->val, out);
+        out->path.size = start;
         out->field.size = field_start;
+        if (!is_known)
+            return;
     }
-    return true;
 }
 
-bool kt_typed_check(kt_arena *arena, const kt_spot *spot, yyjson_val *val, kt_type_error *out) {
-    walk how = walk_of(spot, val);
+void kt_typed_check(kt_arena *arena, const kt_spot *spot, yyjson_val *val, kt_type_errors *out) {
+    bool is_list = spot->layout == KT_LAYOUT_SET || spot->layout == KT_LAYOUT_KEYED;
+    bool is_struct =
+        spot->layout == KT_LAYOUT_ATOMIC && spot->type && (!spot->field || spot->field->wrap == KT_WRAP_ONE);
+    bool is_map = spot->layout == KT_LAYOUT_STRUCT || spot->layout == KT_LAYOUT_MAP || is_struct;
+    walk how = is_struct ? WALK_MEMBERS : walk_of(spot, val);
     if (yyjson_is_null(val))
-        return true;
-    switch (spot->layout) {
-    case KT_LAYOUT_SET:
-    case KT_LAYOUT_KEYED:
-        if (yyjson_is_arr(val))
-            break;
-        return fail_type_check(out, yyjson_is_obj(val) ? ": expected list, got map" : ": expected list, got scalar");
-    case KT_LAYOUT_STRUCT:
-    case KT_LAYOUT_MAP:
-        if (yyjson_is_obj(val))
-            break;
-        fail_type_check(out, ": expected map, got ");
-        kt_json_append(&out->message, val);
-        return false;
-    case KT_LAYOUT_SCALAR:
-        if (!yyjson_is_ctn(val))
-            break;
-        return fail_type_check(out, yyjson_is_obj(val) ? ": expected scalar, got map" : ": expected scalar, got list");
-    case KT_LAYOUT_ATOMIC:
-    case KT_LAYOUT_ANY:
-        break;
+        return;
+    if ((is_list && !yyjson_is_arr(val)) || (is_map && !yyjson_is_obj(val))) {
+        ki_buffer_printf(add_error(out), "expected %s, got &{", is_list ? "list" : "map");
+        kt_go_print(arena, &out->list, val);
+        ki_buffer_append_char(&out->list, '}');
+    } else if (how != WALK_LEAF) {
+        check_members(arena, spot, how, val, out);
     }
-    return how == WALK_LEAF || check_members(arena, spot, how, val, out);
 }

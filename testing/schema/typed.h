@@ -22,16 +22,18 @@ yyjson_mut_val *kt_typed_merge(kt_arena *arena, yyjson_mut_doc *doc, const kt_sp
 /* Returns `val` without the members of `set`; NULL if nothing is left. */
 yyjson_mut_val *kt_typed_remove(kt_arena *arena, yyjson_mut_doc *doc, const kt_spot *spot, yyjson_val *val,
                                 const kt_set *set);
-/* A value that does not fit its schema. */
-typedef struct kt_type_error {
-    ki_buffer message;   /* .spec.replicas: expected …, the real server's message */
-    ki_buffer field;     /* spec.ports[0].port */
-    bool is_missing_key; /* an element of a list lacks the key `field` */
-} kt_type_error;
+/* What in a value does not fit its schema. */
+typedef struct kt_type_errors {
+    size_t count;
+    ki_buffer list; /* the real server's messages, such as ".spec.replicas: expected …", with line ends between */
+    ki_buffer missing_key; /* the first key that an element of a built-in type's list lacks: spec.ports[0].port */
+    ki_buffer path;        /* of the value that is checked: .spec.ports[port=80] */
+    ki_buffer field;       /* the same as field errors have it: spec.ports[0] */
+} kt_type_errors;
 
-void kt_type_error_init(kt_type_error *type_error, const ki_allocator *allocator);
-void kt_type_error_free(kt_type_error *type_error);
-/* Returns true if `val` fits its schema; otherwise fills `out`. */
-bool kt_typed_check(kt_arena *arena, const kt_spot *spot, yyjson_val *val, kt_type_error *out);
+void kt_type_errors_init(kt_type_errors *errors, const ki_allocator *allocator);
+void kt_type_errors_free(kt_type_errors *errors);
+/* Adds what does not fit the schema. As in the real server, only the first unknown member of each object counts. */
+void kt_typed_check(kt_arena *arena, const kt_spot *spot, yyjson_val *val, kt_type_errors *out);
 
 #endif

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -121,6 +122,11 @@ func (s rawStep) describe(response *http.Response, text []byte, namespace string
 			obj = object{"reason": obj["reason"]}
 		}
 		stripVariableFields(obj)
+		if message, isText := obj["message"].(string); isText { // the order of Go's maps is random
+			if head, list, found := strings.Cut(message, "errors:\n"); found {
+				obj["message"] = head + "errors:\n" + strings.Join(slices.Sorted(strings.SplitSeq(list, "\n")), "\n")
+			}
+		}
 		if written, err := json.Marshal(obj); err == nil {
 			shown = string(written)
 		}
