@@ -144,21 +144,22 @@ void sim_fetches_note_status(const sim_exchange *exchange) {
     bool is_refused = exchange->status >= 400 && exchange->status < 500 && exchange->status != 404;
     if (is_refused && exchange->status != 429)
         world->fetches.keys[exchange->fetched_key].refused_at = world->now;
-    bool is_busy = exchange->status == 429 || exchange->status >= 500;
-    if (is_busy && exchange->requester->not_before > world->fetches.not_before) {
-        world->fetches.not_before = exchange->requester->not_before;
-        world->fetches.busy_at = world->now;
-    }
 }
 
 void sim_fetches_note_unsent(sim_world *world, uint32_t key) {
     world->fetches.failed_at = world->fetches.keys[key].failed_at = world->now;
 }
 
-/* Notes whether the request failed. Of a response that was cut, that is not known. */
+/* Notes whether the request failed, and its Retry-After, which counts for other keys once the whole response is there.
+ * Of a response that was cut, the outcome is not known. */
 static void note_outcome(const sim_exchange *exchange, bool is_cancelled) {
     sim_world *world = exchange->world;
-    bool is_failure = !exchange->has_head || exchange->status == 429 || exchange->status >= 500;
+    bool is_busy = exchange->has_head && (exchange->status == 429 || exchange->status >= 500);
+    bool is_failure = !exchange->has_head || is_busy;
+    if (is_busy && !is_cancelled && exchange->requester->not_before > world->fetches.not_before) {
+        world->fetches.not_before = exchange->requester->not_before;
+        world->fetches.busy_at = world->now;
+    }
     bool is_result = exchange->has_head && !is_failure && !is_cancelled && exchange->end_status == KI_OK;
     world->fetches.keys[exchange->fetched_key].failed_at = is_failure ? world->now : 0;
     if (!is_failure)
