@@ -72,7 +72,7 @@ static ki_status process(const ki_deltas *deltas, void *user, bool *ret_requeue,
         ki_object_unref(old);
     }
     fflush(stdout);
-    *ret_requeue = status != KI_OK; /* RetryOnError */
+    *ret_requeue = status != KI_OK; /* again later, behind the others */
     return status;
 }
 
