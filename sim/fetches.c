@@ -160,7 +160,8 @@ static void note_outcome(const sim_exchange *exchange, bool is_cancelled) {
         world->fetches.not_before = exchange->requester->not_before;
         world->fetches.busy_at = world->now;
     }
-    bool is_result = exchange->has_head && !is_failure && !is_cancelled && exchange->end_status == KI_OK;
+    bool is_whole = exchange->end_status == KI_OK && !exchange->is_cut;
+    bool is_result = exchange->has_head && !is_failure && !is_cancelled && is_whole;
     world->fetches.keys[exchange->fetched_key].failed_at = is_failure ? world->now : 0;
     if (!is_failure)
         world->fetches.keys[exchange->fetched_key].result_at = world->now;

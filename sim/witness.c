@@ -116,8 +116,8 @@ static void expect_state(sim_witness *witness, const ki_object *obj) {
     if (!n)
         return;
     uint64_t expected = witness->expected[key];
-    if (expected &&
-        (version < witness->version[key] || (version == witness->version[key] && is_same_object(witness, expected, n))))
+    if (expected && (n == expected || version < witness->version[key] ||
+                     (version == witness->version[key] && is_same_object(witness, expected, n))))
         return; /* a repeated event */
     if (!expected && version <= witness->version[key])
         witness->world->truth.keys[key].may_reappear = true; /* an ADDED of an unknown key is what it says */
