@@ -1,6 +1,7 @@
-/* bench_waits.c: CPU time of a change by the number of waits for resource versions. A change checks each wait twice:
- * for the cache's version and for its object's. */
+/* bench_waits.c: CPU time of a change by the number of waits for resource versions. A change checks them twice: for the
+ * cache's version and for its object's. */
 #include "bench/counting.h"
+#include "src/base/memory.h"
 #include "src/cache/informer/wait_table.h"
 
 #include <stdio.h>
@@ -27,7 +28,7 @@ static double measure(size_t count) {
     static char keys[MOST][32];
     ki_wait_table table;
     ki_version_wait *waits[MOST];
-    ki_wait_table_init(&table, 7);
+    ki_wait_table_init(&table, &ki_allocator_default, 7);
     for (size_t i = 0; i < count; i++) {
         snprintf(keys[i], sizeof keys[i], "default/web-%zu", i);
         waits[i] = malloc(sizeof *waits[i]);
@@ -35,7 +36,8 @@ static double measure(size_t count) {
             exit(1);
         *waits[i] =
             (ki_version_wait){ .key = keys[i], .version = "900000000", .deadline = INT64_MAX, .handler = ignore };
-        ki_wait_table_add(&table, waits[i]);
+        if (ki_wait_table_add(&table, waits[i]))
+            exit(1);
     }
     double began = cpu_ns();
     for (unsigned i = 0; i < CHANGES; i++) {

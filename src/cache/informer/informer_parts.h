@@ -142,14 +142,15 @@ struct ki_informer {
     ki_task relist_task;                 /* lists again, for a view that was added */
     char synced_version[KI_RESOURCE_VERSION_MAX + 1]; /* constant once `synced` */
     ki_health_record health;
-    ki_health_stuck stuck;     /* of `health` */
-    ki_mutex wait_lock;        /* for all waits */
-    ki_cond changed;           /* signalled when the informer is synced or stopped */
-    bool has_ended;            /* under `wait_lock`: stopped */
-    ki_wait_table waits;       /* under `wait_lock` */
-    _Atomic size_t wait_count; /* undecided waits; set under `wait_lock` */
-    ki_task wait_task;         /* calls the callbacks of decided waits */
-    ki_timer wait_timer;       /* deadlines of callbacks; loop; initialized at its first use */
+    ki_health_stuck stuck;      /* of `health` */
+    ki_mutex wait_lock;         /* for all waits */
+    ki_cond changed;            /* signalled when the informer is synced or stopped */
+    bool has_ended;             /* under `wait_lock`: stopped */
+    bool has_checked_deletions; /* under `wait_lock`: all waits for deletions, since the first list */
+    ki_wait_table waits;        /* under `wait_lock` */
+    _Atomic size_t wait_count;  /* undecided waits; set under `wait_lock` */
+    ki_task wait_task;          /* calls the callbacks of decided waits */
+    ki_timer wait_timer;        /* deadlines of callbacks; loop; initialized at its first use */
 };
 
 /* registration.c: returns true if the handler was added and not removed. */
@@ -180,7 +181,8 @@ void ki_informer_end_removed(ki_informer *informer);
 /* wait_for.c: returns true if the informer is stopped or its engine has ended. Caller holds wait_lock. */
 bool ki_informer_has_ended(const ki_informer *informer);
 void ki_informer_init_waits(ki_informer *informer);
-/* Decides waits after a change of the store. `deltas` NULL: only the store's version changed. Loop. */
+/* Decides waits after a change of the store. `deltas`: the objects that changed; NULL: any can have, as by a list.
+ * Loop. */
 void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas);
 /* Ends all waits of a stopped informer. Loop. */
 void ki_informer_end_waits(ki_informer *informer);

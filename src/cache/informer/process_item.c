@@ -285,7 +285,8 @@ static ki_status process_item(ki_informer *informer, const ki_deltas *deltas, bo
     bool is_done = !*ret_requeue && !deltas->is_part;
     end_step(informer, is_done);
     /* Also after a failure: the informer can be synced, with the first list's version, even then. */
-    ki_informer_check_waits(informer, is_done && !deltas->resource_version ? deltas : NULL);
+    const ki_deltas none = { .count = 0 };
+    ki_informer_check_waits(informer, !is_done ? &none : deltas->resource_version ? NULL : deltas);
     if (informer->on_deltas && !*ret_requeue)
         informer->on_deltas(deltas, informer->fetcher);
     ki_informer_doubt_missing(informer, deltas);
@@ -323,7 +324,8 @@ static ki_status process_drained(ki_informer *informer, ki_error *err) {
     if (!status && ki_feeds_are_listed(informer) && ki_informer_note_set(informer))
         ki_processor_mark(&informer->processor, KI_MARK_NAMESPACES);
     end_step(informer, !status);
-    ki_informer_check_waits(informer, NULL);
+    const ki_deltas none = { .count = 0 };
+    ki_informer_check_waits(informer, informer->selection->is_set ? NULL : &none);
     return status ? status : KI_ERR_NOT_FOUND;
 }
 

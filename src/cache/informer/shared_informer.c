@@ -210,6 +210,7 @@ static void destroy_shared(ki_informer *informer) {
     ki_free(ki_engine_allocator(informer->engine), take_index_error(informer));
     ki_mutex_destroy(&informer->feed_lock);
     ki_health_destroy(&informer->health);
+    ki_wait_table_free(&informer->waits);
     ki_cond_destroy(&informer->changed);
     ki_mutex_destroy(&informer->wait_lock);
     ki_mutex_destroy(&informer->index_error_lock);

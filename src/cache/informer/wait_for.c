@@ -16,7 +16,7 @@
 /* Checks the objects of each delta: an object added and deleted within one change appears in no snapshot of the
  * store. */
 static void check_deltas(ki_wait_table *waits, const ki_deltas *deltas) {
-    for (size_t i = 0; i < deltas->count && waits->keyed > 0; i++) {
+    for (size_t i = 0; i < deltas->count && waits->count > 0; i++) {
         const ki_change *delta = &deltas->items[i];
         if (delta->obj)
             ki_wait_table_seen(waits, ki_object_key(delta->obj), ki_object_resource_version(delta->obj),
@@ -50,10 +50,18 @@ static bool has_seen_deletion(const ki_version_wait *wait, void *user) {
     return !self->informer->selection->is_set || ki_feeds_stored_version(self->informer, wait->key, name, version);
 }
 
-/* Caller holds wait_lock. */
-static void check_deletions(ki_informer *informer, const ki_snapshot *now) {
-    if (ki_informer_has_synced(informer))
-        ki_wait_table_check_deletions(&informer->waits, has_seen_deletion, &(cache_state){ informer, now });
+/* Checks the waits for deletions of the changed objects, or all (`deltas` NULL). Caller holds wait_lock. */
+static void check_deletions(ki_informer *informer, const ki_snapshot *now, const ki_deltas *deltas) {
+    cache_state state = { informer, now };
+    if (!ki_informer_has_synced(informer))
+        return;
+    if (!deltas || !informer->has_checked_deletions)
+        ki_wait_table_check_deletions(&informer->waits, NULL, has_seen_deletion, &state);
+    informer->has_checked_deletions = true;
+    for (size_t i = 0; deltas && i < deltas->count; i++)
+        if (deltas->items[i].obj)
+            ki_wait_table_check_deletions(&informer->waits, ki_object_key(deltas->items[i].obj), has_seen_deletion,
+                                          &state);
 }
 
 /* Publishes the number of waits, and posts the callbacks of decided waits. Caller holds wait_lock. */
@@ -73,7 +81,7 @@ void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas) {
     check_namespaces(informer);
     if (deltas)
         check_deltas(&informer->waits, deltas);
-    check_deletions(informer, now);
+    check_deletions(informer, now, deltas);
     ki_wait_table_check_held(&informer->waits);
     publish_waits(informer);
     ki_mutex_unlock(&informer->wait_lock);
@@ -94,32 +102,30 @@ static ki_status check_wait(const ki_informer *informer, const char *key, const 
     return ki_error_set(err, KI_ERR_INVALID, "waiting without naming a resource version or a key");
 }
 
-/* Checks the waits against the version of a key's namespace in a set. Caller holds wait_lock. */
-static void check_namespace_of(ki_informer *informer, const char *key) {
+/* Decides the wait if the store has its state. Caller holds wait_lock. */
+static void check_now(ki_informer *informer, ki_version_wait *wait) {
     char version[KI_RESOURCE_VERSION_MAX + 1], name[KI_NAMESPACE_MAX + 1];
-    if (ki_feeds_stored_version(informer, key, name, version))
-        ki_wait_table_seen_in(&informer->waits, name, version);
-}
-
-/* Checks the waits against the present snapshot. Caller holds wait_lock. */
-static void check_now(ki_informer *informer, const char *key) {
     ki_snapshot *now = ki_store_snapshot(informer->store);
-    const ki_object *obj = key ? ki_snapshot_get(now, key) : NULL;
+    const ki_object *obj = wait->key ? ki_snapshot_get(now, wait->key) : NULL;
     if (!atomic_load(&informer->has_new_set))
-        ki_wait_table_seen(&informer->waits, NULL, ki_snapshot_resource_version(now), false);
+        ki_wait_table_check(&informer->waits, wait, ki_snapshot_resource_version(now), false);
     if (obj)
-        ki_wait_table_seen(&informer->waits, key, ki_object_resource_version(obj), false);
-    if (key)
-        check_namespace_of(informer, key);
-    check_deletions(informer, now);
+        ki_wait_table_check(&informer->waits, wait, ki_object_resource_version(obj), true);
+    if (wait->key && ki_feeds_stored_version(informer, wait->key, name, version) && name[0]) /* of a set */
+        ki_wait_table_check(&informer->waits, wait, version, false);
+    if (wait->uid && ki_informer_has_synced(informer) && has_seen_deletion(wait, &(cache_state){ informer, now }))
+        ki_wait_table_decide(&informer->waits, wait, KI_OK);
     ki_snapshot_free(now);
 }
 
 /* Adds a wait, and decides it at once if the store has its state. Caller holds wait_lock. */
-static void add_wait(ki_informer *informer, ki_version_wait *wait) {
-    ki_wait_table_add(&informer->waits, wait);
+static ki_status add_wait(ki_informer *informer, ki_version_wait *wait, ki_error *err) {
+    if (ki_wait_table_add(&informer->waits, wait))
+        return ki_error_no_memory(err, "waiting for a change");
     atomic_store(&informer->wait_count, informer->waits.count); /* the loop checks the waits from now on */
-    check_now(informer, wait->key);
+    check_now(informer, wait);
+    publish_waits(informer);
+    return KI_OK;
 }
 
 ki_status ki_informer_set_stopped(const ki_informer *informer, ki_status status, ki_error *err) {
@@ -153,10 +159,10 @@ static ki_status set_wait_error(const ki_informer *informer, const ki_version_wa
 }
 
 /* Caller holds wait_lock. */
-static ki_status wait_until(ki_informer *informer, ki_version_wait *wait, int64_t deadline) {
-    add_wait(informer, wait);
-    publish_waits(informer); /* check_now may have decided other waits too */
+static ki_status wait_until(ki_informer *informer, ki_version_wait *wait, int64_t deadline, ki_error *err) {
     bool in_time = true;
+    if (add_wait(informer, wait, err))
+        return KI_ERR_NO_MEMORY;
     while (!wait->is_decided && !ki_informer_has_ended(informer) && in_time)
         in_time = ki_engine_wait(informer->engine, wait->changed, &informer->wait_lock, deadline);
     ki_status status = in_time ? KI_ERR_CANCELLED : KI_ERR_TIMEOUT;
@@ -184,7 +190,7 @@ static ki_status wait_for(ki_informer *informer, ki_version_wait *wait, int64_t 
     wait->deadline = INT64_MAX;
     wait->changed = &changed;
     ki_mutex_lock(&informer->wait_lock);
-    status = wait_until(informer, wait, ki_deadline_of_timeout(timeout_ms));
+    status = wait_until(informer, wait, ki_deadline_of_timeout(timeout_ms), err);
     ki_mutex_unlock(&informer->wait_lock);
     ki_cond_destroy(&changed);
     return set_wait_error(informer, wait, status, err);
@@ -265,7 +271,8 @@ static bool may_lack(const ki_version_wait *wait, void *user) {
 
 void ki_informer_init_waits(ki_informer *informer) {
     ki_task_init(&informer->wait_task, informer->engine, run_handlers, informer);
-    ki_wait_table_init(&informer->waits, informer->options.seed);
+    ki_wait_table_init(&informer->waits, ki_engine_allocator(informer->engine), informer->options.seed);
+    informer->waits.is_set = informer->options.selection->is_set;
     informer->waits.may_lack = may_lack;
     informer->waits.may_lack_user = informer;
 }
@@ -324,9 +331,7 @@ static ki_status call_after(ki_informer *informer, const ki_version_wait *given,
     if (informer->has_ended)
         status = ki_informer_set_stopped(informer, KI_ERR_CANCELLED, err);
     else
-        add_wait(informer, wait);
-    if (!status)
-        publish_waits(informer);
+        status = add_wait(informer, wait, err);
     if (!status && wait->deadline != INT64_MAX)
         ki_task_post(&informer->wait_task); /* sets the timer */
     ki_mutex_unlock(&informer->wait_lock);

@@ -2,16 +2,26 @@
  * key's object, each with a deadline.
  * Under the caller's lock. Calls no handler.
  *
- * The table is a list in order of arrival, and each change walks it: with a thousand waits a change takes some
- * microseconds longer (`./dev bench waits`). Adding a wait allocates nothing. */
+ * A change costs steps for the waits that it ends, and for those that are held or whose version is no decimal number:
+ * the others are in heaps by version and by deadline, and in maps by key and by user (`./dev bench waits`). */
 #ifndef KI_CACHE_WAIT_TABLE_H
 #define KI_CACHE_WAIT_TABLE_H
 
 #include <kinformer/informer.h>
 
+#include "src/base/heap.h"
+#include "src/base/multimap.h"
 #include "src/engine/thread.h"
 
 typedef struct ki_version_wait ki_version_wait;
+
+/* The waits that the same versions of the cache end. */
+typedef struct ki_wait_group {
+    ki_heap by_version;      /* waits for a decimal number */
+    ki_version_wait *others; /* list of waits for another version */
+    size_t namespace_size;
+    char namespace_name[]; /* "": of all namespaces; without a closing zero */
+} ki_wait_group;
 
 struct ki_version_wait {
     /* Set by the caller before the wait is added. */
@@ -27,43 +37,56 @@ struct ki_version_wait {
     bool is_held;      /* the cache reached the version but can lack the state: see `may_lack` */
     ki_status status;  /* once decided */
     uint64_t number;   /* the version; 0: not a decimal integer of 64 bits */
-    uint64_t key_hash; /* 0: no key */
     uint64_t sequence; /* order of arrival */
-    ki_version_wait *before, *after;
+    ki_wait_group *group;
+    ki_heap_node due;     /* by deadline; of a decided wait with a handler: by arrival */
+    ki_heap_node reached; /* in `by_version` of its group */
+    ki_multimap_node of_key, of_user;
+    ki_version_wait *next, **at; /* in a list; `at` NULL: in none */
 };
 
-/* In order of arrival. */
-typedef struct ki_wait_list {
-    ki_version_wait *first, *last;
-} ki_wait_list;
+typedef struct ki_wait_maps {
+    ki_map by_key, by_user; /* undecided waits with a key; those with a handler */
+    ki_map groups;          /* by namespace; those of earlier waits stay until the table is empty */
+} ki_wait_maps;
 
 typedef struct ki_wait_table {
-    ki_wait_list waiting;
-    ki_wait_list decided; /* decided waits with a handler, not handed out yet */
-    size_t count;         /* undecided waits */
-    size_t keyed;         /* undecided waits with a key */
-    size_t deletions;     /* undecided waits for a deletion */
+    const ki_allocator *allocator;
+    ki_heap due;                /* undecided waits */
+    ki_heap decided;            /* decided waits with a handler, not handed out yet */
+    ki_wait_maps *maps;         /* NULL: no wait was added yet, or all were cancelled */
+    ki_version_wait *held;      /* list: see `may_lack` */
+    ki_version_wait *deletions; /* list of undecided waits for a deletion */
+    size_t count;               /* undecided waits */
     uint64_t seed, next_sequence;
+    bool is_set; /* each namespace has a version of its own. Set by the caller before the first wait */
     /* Returns true if a cache at the wait's version can lack the wait's state. NULL: never. */
     bool (*may_lack)(const ki_version_wait *wait, void *user);
     void *may_lack_user;
 } ki_wait_table;
 
-void ki_wait_table_init(ki_wait_table *table, uint64_t seed);
+void ki_wait_table_init(ki_wait_table *table, const ki_allocator *allocator, uint64_t seed);
+/* Frees an empty table's memory. The table may be used again. */
+void ki_wait_table_free(ki_wait_table *table);
 
-/* Adds a wait. The wait must stay valid until it is decided and handed out, or removed. */
-void ki_wait_table_add(ki_wait_table *table, ki_version_wait *wait);
+/* Adds a wait, which must stay valid until it is decided and handed out, or removed. Errors: KI_ERR_NO_MEMORY. */
+ki_status ki_wait_table_add(ki_wait_table *table, ki_version_wait *wait);
 /* Removes a wait, decided or not. */
 void ki_wait_table_remove(ki_wait_table *table, ki_version_wait *wait);
+/* Decides one wait if it is undecided, and a version ends it: that of the key's object, or that of the cache or of the
+ * key's namespace. */
+void ki_wait_table_check(ki_wait_table *table, ki_version_wait *wait, const char *version, bool is_of_object);
+/* Decides an undecided wait. */
+void ki_wait_table_decide(ki_wait_table *table, ki_version_wait *wait, ki_status status);
 
 /* Decides the waits that a version ends. `key` NULL: the cache is at `version`. Else the key's object was at `version`,
  * and `is_deleted` says whether it was deleted then. */
 void ki_wait_table_seen(ki_wait_table *table, const char *key, const char *version, bool is_deleted);
-/* Decides the waits with a key in a namespace: the cache has all of the namespace at `version`. */
+/* Decides the waits with a key in a namespace of a set: the cache has all of the namespace at `version`. */
 void ki_wait_table_seen_in(ki_wait_table *table, const char *namespace_name, const char *version);
-/* Decides the waits for a deletion of which `has_seen` returns true. */
-void ki_wait_table_check_deletions(ki_wait_table *table, bool (*has_seen)(const ki_version_wait *wait, void *user),
-                                   void *user);
+/* Decides the waits for a deletion of which `has_seen` returns true: those of a key, or all (NULL). */
+void ki_wait_table_check_deletions(ki_wait_table *table, const char *key,
+                                   bool (*has_seen)(const ki_version_wait *wait, void *user), void *user);
 /* Decides the held waits whose state the cache can no longer lack. */
 void ki_wait_table_check_held(ki_wait_table *table);
 /* Decides the waits whose deadline has passed: KI_ERR_TIMEOUT. */
@@ -76,7 +99,7 @@ bool ki_wait_table_cancel(ki_wait_table *table, ki_version_handler handler, void
 void ki_wait_table_cancel_all(ki_wait_table *table);
 
 bool ki_wait_table_has_decided(const ki_wait_table *table);
-/* Returns the next decided wait with a handler; NULL: none. Ownership: the caller frees it. */
+/* Returns the next decided wait with a handler, in the order of arrival; NULL: none. Ownership: the caller frees it. */
 ki_version_wait *ki_wait_table_next_decided(ki_wait_table *table);
 
 #endif

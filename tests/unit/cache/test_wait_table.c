@@ -1,7 +1,10 @@
 /* test_wait_table.c: who waits for which version: which changes end which waits, in which order they are handed out. */
 
+#include "src/base/memory.h"
 #include "src/cache/informer/wait_table.h"
+#include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
+#include "tests/support/time/growth.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +61,7 @@ TEST(a_change_ends_the_waits_for_it_and_for_what_was_before) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_wait_table table;
-        ki_wait_table_init(&table, i);
+        ki_wait_table_init(&table, &ki_allocator_default, i);
         ki_version_wait waits[] = {
             wait_for(NULL, "7", INT64_MAX),  wait_for(NULL, "10", INT64_MAX), wait_for("a", "7", INT64_MAX),
             wait_for("b", "100", INT64_MAX), wait_for(NULL, "x", INT64_MAX),  wait_for("a", "x", INT64_MAX),
@@ -66,24 +69,24 @@ TEST(a_change_ends_the_waits_for_it_and_for_what_was_before) {
         };
         size_t count = sizeof waits / sizeof *waits;
         for (size_t w = 0; w < count; w++)
-            ki_wait_table_add(&table, &waits[w]);
+            assert_int_equal(ki_wait_table_add(&table, &waits[w]), KI_OK);
         ki_wait_table_seen(&table, cases[i].key, cases[i].version, cases[i].is_gone);
         expect(&table, waits, cases[i].ended);
         ki_wait_table_cancel_all(&table);
         assert_int_equal(table.count, 0);
         while (ki_wait_table_next_decided(&table)) {}
-        assert_int_equal(table.keyed, 0);
+        assert_null(table.maps);
     }
 }
 
 TEST(a_wait_ends_once_by_what_comes_first) {
     ki_wait_table table;
-    ki_wait_table_init(&table, 1);
+    ki_wait_table_init(&table, &ki_allocator_default, 1);
     ki_version_wait waits[] = { wait_for(NULL, "5", 100), wait_for("a", "5", 50), wait_for(NULL, "9", 100),
                                 wait_for(NULL, "9", INT64_MAX) };
     waits[3].handler = other_handler;
     for (size_t i = 0; i < 4; i++)
-        ki_wait_table_add(&table, &waits[i]);
+        assert_int_equal(ki_wait_table_add(&table, &waits[i]), KI_OK);
     assert_int_equal(ki_wait_table_next_deadline(&table), 50);
     ki_wait_table_expire(&table, 49);
     expect(&table, waits, "");
@@ -98,18 +101,19 @@ TEST(a_wait_ends_once_by_what_comes_first) {
     assert_int_equal(ki_wait_table_next_deadline(&table), INT64_MAX);
     ki_wait_table_remove(&table, &waits[3]);
     assert_int_equal(table.count, 0);
+    ki_wait_table_free(&table);
 }
 
 TEST(ten_thousand_waits_are_cancelled_in_the_order_of_asking) {
     ki_wait_table table;
-    ki_wait_table_init(&table, 1);
+    ki_wait_table_init(&table, &ki_allocator_default, 1);
     ki_version_wait *waits = calloc(MANY, sizeof *waits);
     char(*keys)[24] = calloc(MANY, sizeof *keys);
     assert_true(waits && keys);
     for (size_t i = 0; i < MANY; i++) {
         snprintf(keys[i], sizeof keys[i], "%zu", i * 7919 % MANY);
         waits[i] = wait_for(i % 2 ? keys[i] : NULL, "5", INT64_MAX);
-        ki_wait_table_add(&table, &waits[i]);
+        assert_int_equal(ki_wait_table_add(&table, &waits[i]), KI_OK);
     }
     ki_wait_table_cancel_all(&table);
     for (size_t i = 0; i < MANY; i++) {
@@ -117,6 +121,7 @@ TEST(ten_thousand_waits_are_cancelled_in_the_order_of_asking) {
         assert_int_equal(waits[i].status, KI_ERR_CANCELLED);
     }
     assert_false(ki_wait_table_has_decided(&table));
+    ki_wait_table_free(&table);
     free(waits);
     free(keys);
 }
@@ -138,11 +143,13 @@ TEST(versions_are_compared_as_numbers_of_any_length) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_wait_table table;
-        ki_wait_table_init(&table, 1);
+        ki_wait_table_init(&table, &ki_allocator_default, 1);
         ki_version_wait wait = wait_for(NULL, cases[i].wanted, INT64_MAX);
-        ki_wait_table_add(&table, &wait);
+        assert_int_equal(ki_wait_table_add(&table, &wait), KI_OK);
         ki_wait_table_seen(&table, NULL, cases[i].seen, false);
         assert_int_equal(wait.is_decided, cases[i].is_reached);
+        ki_wait_table_cancel_all(&table);
+        ki_wait_table_free(&table);
     }
 }
 
@@ -154,12 +161,12 @@ static bool lacks(const ki_version_wait *wait, void *user) {
 TEST(a_held_wait_ends_by_its_object_or_once_the_state_is_there) {
     bool is_lacking = true;
     ki_wait_table table;
-    ki_wait_table_init(&table, 1);
+    ki_wait_table_init(&table, &ki_allocator_default, 1);
     table.may_lack = lacks;
     table.may_lack_user = &is_lacking;
     ki_version_wait waits[] = { wait_for(NULL, "5", INT64_MAX), wait_for("a", "5", INT64_MAX) };
     for (size_t i = 0; i < 2; i++)
-        ki_wait_table_add(&table, &waits[i]);
+        assert_int_equal(ki_wait_table_add(&table, &waits[i]), KI_OK);
     ki_wait_table_seen(&table, NULL, "6", false);
     ki_wait_table_check_held(&table);
     expect(&table, waits, "");
@@ -168,4 +175,95 @@ TEST(a_held_wait_ends_by_its_object_or_once_the_state_is_there) {
     is_lacking = false;
     ki_wait_table_check_held(&table);
     expect(&table, waits, "0o ");
+    ki_wait_table_free(&table);
+}
+
+TEST(the_version_of_a_namespace_ends_only_the_waits_for_its_objects) {
+    ki_wait_table table;
+    ki_wait_table_init(&table, &ki_allocator_default, 1);
+    table.is_set = true;
+    ki_version_wait waits[] = { wait_for("a/x", "5", INT64_MAX), wait_for("b/x", "5", INT64_MAX),
+                                wait_for(NULL, "5", INT64_MAX), wait_for("a/y", "odd", INT64_MAX),
+                                wait_for("b/y", "9", INT64_MAX) };
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(ki_wait_table_add(&table, &waits[i]), KI_OK);
+    ki_wait_table_seen_in(&table, "a", "6");
+    expect(&table, waits, "0o ");
+    ki_wait_table_seen_in(&table, "a", "odd");
+    expect(&table, waits, "3o ");
+    ki_wait_table_seen_in(&table, "", "7");
+    ki_wait_table_seen_in(&table, "c", "7");
+    expect(&table, waits, "");
+    ki_wait_table_seen(&table, NULL, "7", false);
+    expect(&table, waits, "1o 2o ");
+    ki_wait_table_seen_in(&table, "b", "9");
+    expect(&table, waits, "4o ");
+    ki_wait_table_free(&table);
+}
+
+TEST(a_wait_without_memory_is_not_added) {
+    scarce_memory memory = SCARCE_MEMORY_FROM(0);
+    while (scarce_memory_next(&memory)) {
+        ki_wait_table table;
+        ki_wait_table_init(&table, &memory.allocator, 1);
+        ki_version_wait wait = wait_for("a", "5", INT64_MAX);
+        ki_status status = ki_wait_table_add(&table, &wait);
+        assert_int_equal(table.count, status ? 0 : 1);
+        ki_wait_table_seen(&table, NULL, "5", false);
+        assert_ptr_equal(ki_wait_table_next_decided(&table), status ? NULL : &wait);
+        ki_wait_table_free(&table);
+    }
+}
+
+/* --- many --------------------------------------------------------------------------------------------------------- */
+
+static bool has_gone(const ki_version_wait *wait, void *user) {
+    (void)user;
+    return wait->uid != NULL;
+}
+
+/* Each change ends one wait. Half of the waits are for an object, half of these for its deletion. */
+static void end_one_by_one(size_t count, void *user) {
+    (void)user;
+    ki_wait_table table;
+    ki_version_wait *waits = calloc(count, sizeof *waits);
+    char(*texts)[24] = calloc(count, sizeof *texts);
+    assert_true(waits && texts);
+    ki_wait_table_init(&table, &ki_allocator_default, 1);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(texts[i], sizeof texts[i], "%zu", i + 1);
+        waits[i] = wait_for(i % 2 ? texts[i] : NULL, i % 2 ? "" : texts[i], (int64_t)(count - i));
+        waits[i].uid = i % 4 == 3 ? "" : NULL;
+        waits[i].user = &waits[i];
+        assert_int_equal(ki_wait_table_add(&table, &waits[i]), KI_OK);
+        assert_int_equal(ki_wait_table_next_deadline(&table), (int64_t)(count - i));
+    }
+    for (size_t i = 0; i < count; i++) {
+        ki_wait_table_check_deletions(&table, texts[i], has_gone, NULL);
+        ki_wait_table_seen(&table, texts[i], texts[i], false);
+        ki_wait_table_seen(&table, NULL, texts[i], false);
+        ki_wait_table_check_held(&table);
+        ki_wait_table_expire(&table, 0);
+        assert_ptr_equal(ki_wait_table_next_decided(&table), &waits[i]);
+        assert_int_equal(waits[i].status, KI_OK);
+    }
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(ki_wait_table_add(&table, &waits[i]), KI_OK);
+    for (size_t i = 0; i < count; i++)
+        assert_true(ki_wait_table_cancel(&table, handler, &waits[i]));
+    while (ki_wait_table_next_decided(&table)) {}
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(ki_wait_table_add(&table, &waits[i]), KI_OK);
+    for (size_t i = 0; i < count; i++) {
+        ki_wait_table_expire(&table, (int64_t)i + 1);
+        assert_ptr_equal(ki_wait_table_next_decided(&table), &waits[count - 1 - i]);
+    }
+    assert_int_equal(table.count, 0);
+    ki_wait_table_free(&table);
+    free(waits);
+    free(texts);
+}
+
+TEST(the_time_for_many_waits_is_linear) {
+    assert_true(growth_of(end_one_by_one, MANY / GROWTH_FACTOR, NULL) < GROWTH_LINEAR_MAX);
 }
