@@ -248,7 +248,7 @@ static ki_status establish(kt_storage *crds, kt_object *crd, yyjson_val *root, i
     if (!status)
         status = kt_json_read_trusted(&crds->cluster->allocator, (ki_str){ json.data, json.size }, &made, NULL);
     if (!status)
-        status = kt_write_update(&write, crd, root, root, root, yyjson_doc_get_root(made), &obj);
+        status = kt_write_update(&write, crd, root, root, yyjson_doc_get_root(made), &obj);
     kt_object_unref(obj);
     yyjson_doc_free(made);
     ki_buffer_free(&json);

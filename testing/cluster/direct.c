@@ -43,7 +43,7 @@ static ki_status put_namespace(const kt_write *write, ki_str name, kt_object **r
         status = kt_json_read(allocator, (ki_str){ json.data, json.size }, &doc, NULL);
     if (!status) {
         yyjson_val *root = yyjson_doc_get_root(doc);
-        status = kt_write_create(write, (ki_str){ NULL, 0 }, name, root, root, ret_obj);
+        status = kt_write_create(write, (ki_str){ NULL, 0 }, name, NULL, root, root, ret_obj);
     }
     yyjson_doc_free(doc);
     ki_buffer_free(&json);
@@ -101,7 +101,7 @@ static ki_status put(const kt_write *write, ki_str ns, ki_str name, yyjson_val *
         ki_rfc3339_seconds(write->now_ms / 1000, created);
         meta.uid = ki_str_of(uid);
         meta.created = ki_str_of(created);
-        meta.generation = kt_write_has_generation(storage->info) ? 1 : 0;
+        meta.generation = kt_write_first_generation(storage->info, given);
     }
     ki_buffer fields;
     ki_buffer_init(&fields, &cluster->allocator, 0);

@@ -198,7 +198,7 @@ static ki_status rewrite(kt_cluster *cluster, const gc_object *item, gc_change c
     status = kt_json_freeze(&cluster->allocator, copy, &doc);
     if (!status) {
         yyjson_val *changed = yyjson_doc_get_root(doc);
-        status = kt_write_update(&write, item->obj, root, changed, changed, changed, &obj);
+        status = kt_write_update(&write, item->obj, root, changed, changed, &obj);
     }
     kt_object_unref(obj);
     yyjson_doc_free(doc);

@@ -3,6 +3,7 @@
 
 #include "src/base/rfc3339.h"
 #include "testing/cluster/cluster_state.h"
+#include "testing/cluster/strategy.h"
 #include "testing/crd/custom.h"
 #include "testing/values/json.h"
 
@@ -21,13 +22,14 @@ static bool is_one_of(ki_str element, const char *const *names, size_t count) {
     return false;
 }
 
-/* Returns true for fields that this request cannot change: status without its subresource, all but status and
- * metadata with it. */
+/* Returns true for fields that this request cannot change: status without its subresource, all but status and, for
+ * some resources, metadata with it. */
 static bool is_elsewhere(const kt_write *write, ki_str element) {
     bool is_status = ki_str_equals(element, "f:status");
     if (strcmp(write->subresource, "status") == 0)
-        return !is_status && !ki_str_equals(element, "f:metadata");
-    return is_status && kt_write_has_status(write->storage->info);
+        return !is_status && (!ki_str_equals(element, "f:metadata") ||
+                              (kt_strategy_of(write->storage->info)->flags & KT_STATUS_ONLY));
+    return is_status && kt_has_status(write->storage->info);
 }
 
 kt_set *kt_managed_fields_strip(kt_arena *arena, const kt_write *write, const kt_set *set) {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 enum {
-    MAX_FIELDS = 8
+    MAX_FIELDS = 11
 };
 
 static const struct {
@@ -20,23 +20,35 @@ static const struct {
     { "",
       "pods",
       { "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
-        "status.phase", "status.podIP", "status.nominatedNodeName" } },
+        "status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName" } },
     { "", "nodes", { "spec.unschedulable" } },
     { "", "namespaces", { "status.phase" } },
     { "", "secrets", { "type" } },
     { "", "services", { "spec.clusterIP", "spec.type" } },
     { "", "replicationcontrollers", { "status.replicas" } },
-    { "apps", "replicasets", { "status.replicas" } },
+    { "resource.k8s.io", "resourceslices", { "spec.nodeName", "spec.driver", "spec.pool.name" } },
     { "batch", "jobs", { "status.successful" } },
     { "certificates.k8s.io", "certificatesigningrequests", { "spec.signerName" } },
     { "events.k8s.io",
       "events",
-      { "regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid", "regarding.fieldPath", "reason",
-        "reportingController", "type" } },
+      { "regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid", "regarding.apiVersion",
+        "regarding.resourceVersion", "regarding.fieldPath", "reason", "reportingController", "type" } },
     { "",
       "events",
       { "involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
-        "involvedObject.fieldPath", "reason", "reportingComponent", "type" } },
+        "involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath", "reason",
+        "reportingComponent", "source", "type" } },
+};
+
+/* Fields of built-in types whose unset value is not empty, and those that have another name in the object. */
+static const struct {
+    const char *path;
+    const char *from; /* NULL: `path` */
+    ki_str unset;
+} unlike[] = {
+    { "spec.hostNetwork", NULL, { "false", 5 } },  { "spec.unschedulable", NULL, { "false", 5 } },
+    { "status.replicas", NULL, { "0", 1 } },       { "status.successful", "status.succeeded", { "0", 1 } },
+    { "source", "source.component", { NULL, 0 } },
 };
 
 const char *const *kt_object_field_paths(const ki_resource_info *info) {
@@ -137,7 +149,7 @@ static ki_str scalar_text(yyjson_val *val, char *space, size_t size) {
     if (yyjson_is_str(val))
         return kt_json_str(val);
     if (yyjson_is_bool(val))
-        return yyjson_get_bool(val) ? KI_STR("true") : (ki_str){ NULL, 0 };
+        return yyjson_get_bool(val) ? KI_STR("true") : KI_STR("false");
     if (yyjson_is_int(val)) {
         int length = snprintf(space, size, "%" PRId64, yyjson_get_sint(val));
         return (ki_str){ space, (size_t)length };
@@ -204,6 +216,16 @@ static ki_status pack(const kt_object *draft, kt_object **ret_obj) {
     return KI_OK;
 }
 
+static ki_str built_in_value(yyjson_val *root, yyjson_val *status_root, const char *path, char *space, size_t size) {
+    for (size_t i = 0; i < sizeof unlike / sizeof unlike[0]; i++) {
+        if (strcmp(unlike[i].path, path) != 0)
+            continue;
+        ki_str value = field_value(root, status_root, unlike[i].from ? unlike[i].from : path, space, size);
+        return value.data ? value : unlike[i].unset;
+    }
+    return field_value(root, status_root, path, space, size);
+}
+
 /* Completes `draft` with JSON, key, fields and labels, and packs it. `scratch` has the JSON; the key is appended. */
 static ki_status finish(kt_object *draft, const kt_meta *meta, const ki_resource_info *info, yyjson_val *root,
                         yyjson_val *status_root, ki_buffer *scratch, kt_object **ret_obj) {
@@ -223,7 +245,8 @@ static ki_status finish(kt_object *draft, const kt_meta *meta, const ki_resource
     char spaces[MAX_FIELDS][24];
     for (size_t i = 0; i < MAX_FIELDS && paths[i]; i++) {
         fields[i].name = ki_str_of(paths[i]);
-        fields[i].value = field_value(root, status_root, paths[i], spaces[i], sizeof spaces[i]);
+        fields[i].value = (kt_custom_of(info) ? field_value : built_in_value)(root, status_root, paths[i], spaces[i],
+                                                                              sizeof spaces[i]);
         draft->field_count = i + 1;
     }
     draft->fields = fields;

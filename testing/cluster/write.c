@@ -6,6 +6,7 @@
 #include "src/base/rfc3339.h"
 #include "testing/cluster/cluster_state.h"
 #include "testing/cluster/managed_fields.h"
+#include "testing/cluster/strategy.h"
 #include "testing/crd/custom.h"
 #include "testing/values/equal.h"
 #include "testing/values/index.h"
@@ -18,43 +19,6 @@ enum {
     NAME_SUFFIX = 5,
     GENERATED_PREFIX_MAX = 58
 };
-
-static const struct {
-    const char *group;
-    const char *plural; /* NULL: all of the group */
-} with_generation[] = {
-    { "apps", NULL },
-    { "batch", NULL },
-    { "networking.k8s.io", NULL },
-    { "policy", NULL },
-    { "discovery.k8s.io", NULL },
-    { "apiextensions.k8s.io", NULL },
-    { "admissionregistration.k8s.io", NULL },
-    { "flowcontrol.apiserver.k8s.io", NULL },
-    { "", "pods" },
-    { "", "replicationcontrollers" },
-    { "scheduling.k8s.io", "priorityclasses" },
-};
-
-bool kt_write_has_generation(const ki_resource_info *info) {
-    const ki_resource *resource = info->resource;
-    if (kt_custom_of(info))
-        return true;
-    for (size_t i = 0; i < sizeof with_generation / sizeof with_generation[0]; i++) {
-        if (strcmp(with_generation[i].group, resource->group) == 0 &&
-            (!with_generation[i].plural || strcmp(with_generation[i].plural, resource->plural) == 0))
-            return true;
-    }
-    return false;
-}
-
-bool kt_write_has_status(const ki_resource_info *info) {
-    for (size_t i = 0; info->subresources[i].name; i++) {
-        if (strcmp(info->subresources[i].name, "status") == 0)
-            return true;
-    }
-    return false;
-}
 
 void kt_write_generate_name(kt_cluster *cluster, ki_str prefix, char *ret_name, size_t size) {
     static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
@@ -113,16 +77,23 @@ ki_status kt_write_store(const kt_write *write, kt_event_type type, const kt_met
     return KI_OK;
 }
 
-ki_status kt_write_create(const kt_write *write, ki_str ns, ki_str name, yyjson_val *root, yyjson_val *status_root,
-                          kt_object **ret_obj) {
+uint64_t kt_write_first_generation(const ki_resource_info *info, yyjson_val *given) {
+    return kt_strategy_of(info)->counts != KT_COUNTS_NOTHING ? 1 : yyjson_get_uint(yyjson_obj_get(given, "generation"));
+}
+
+ki_status kt_write_create(const kt_write *write, ki_str ns, ki_str name, const char *uid, yyjson_val *root,
+                          yyjson_val *status_root, kt_object **ret_obj) {
     kt_cluster *cluster = write->storage->cluster;
-    char uid[KT_UID_SIZE], created[KI_RFC3339_SIZE];
-    kt_write_make_uid(cluster, uid);
+    char made[KT_UID_SIZE], created[KI_RFC3339_SIZE];
+    if (!uid) {
+        kt_write_make_uid(cluster, made);
+        uid = made;
+    }
     ki_rfc3339_seconds(write->now_ms / 1000, created);
     yyjson_val *given = yyjson_obj_get(root, "metadata");
     kt_meta meta = { .name = name, .ns = ns, .uid = ki_str_of(uid), .created = ki_str_of(created), .grace = -1 };
     kt_write_meta_from(&meta, given);
-    meta.generation = kt_write_has_generation(write->storage->info) ? 1 : 0;
+    meta.generation = kt_write_first_generation(write->storage->info, given);
     ki_buffer fields;
     ki_buffer_init(&fields, &cluster->allocator, 0);
     ki_status status =
@@ -177,6 +148,20 @@ static bool same_meta(kt_arena *arena, yyjson_val *a, yyjson_val *b) {
     return true;
 }
 
+/* Returns true if metadata.generation counts this change. */
+static bool is_counted(const kt_write *write, kt_arena *arena, yyjson_val *old_meta, yyjson_val *new_meta,
+                       bool spec_same, bool status_same) {
+    const ki_resource_info *info = write->storage->info;
+    kt_counts counts = kt_strategy_of(info)->counts;
+    const char *more = counts == KT_COUNTS_LABELS ? "labels" : counts == KT_COUNTS_ANNOTATIONS ? "annotations" : NULL;
+    if (counts < KT_COUNTS_SPEC || strcmp(write->subresource, "status") == 0 ||
+        strcmp(write->subresource, "binding") == 0)
+        return false;
+    if (!spec_same || (!status_same && kt_custom_of(info) && !kt_has_status(info)))
+        return true;
+    return more && !same_value(arena, yyjson_obj_get(old_meta, more), yyjson_obj_get(new_meta, more));
+}
+
 /* Sets `*ret_is` to true if the JSON of `entries` equals `text`, with which `space` begins. */
 static ki_status is_text_of(yyjson_val *entries, ki_str text, ki_buffer *space, bool *ret_is) {
     size_t start = space->size;
@@ -207,45 +192,46 @@ static ki_status remove_updated(const kt_write *write, kt_object *old, const kt_
     return status;
 }
 
-ki_status kt_write_update(const kt_write *write, kt_object *old, yyjson_val *old_root, yyjson_val *meta_root,
-                          yyjson_val *rest_root, yyjson_val *status_root, kt_object **ret_obj) {
+ki_status kt_write_update(const kt_write *write, kt_object *old, yyjson_val *old_root, yyjson_val *root,
+                          yyjson_val *status_root, kt_object **ret_obj) {
     kt_cluster *cluster = write->storage->cluster;
     yyjson_val *old_meta = yyjson_obj_get(old_root, "metadata");
-    yyjson_val *new_meta = yyjson_obj_get(meta_root, "metadata");
+    yyjson_val *new_meta = yyjson_obj_get(root, "metadata");
     kt_arena arena;
     kt_arena_init(&arena, &cluster->allocator);
-    bool spec_same = same_spec(&arena, old_root, rest_root);
-    bool same = spec_same && same_meta(&arena, old_meta, new_meta) &&
-                same_value(&arena, yyjson_obj_get(old_root, "status"), yyjson_obj_get(status_root, "status"));
+    bool spec_same = same_spec(&arena, old_root, root);
+    bool status_same = same_value(&arena, yyjson_obj_get(old_root, "status"), yyjson_obj_get(status_root, "status"));
+    bool counts = is_counted(write, &arena, old_meta, new_meta, spec_same, status_same);
+    bool same = spec_same && status_same && same_meta(&arena, old_meta, new_meta);
     bool compared = !arena.failed;
     kt_arena_free(&arena);
     if (!compared)
         return KI_ERR_NO_MEMORY;
     kt_meta meta = { .name = old->name, .ns = old->ns, .uid = old->uid, .generation = old->generation, .grace = -1 };
     kt_write_meta_from(&meta, new_meta);
-    meta.generate_name = kt_json_get_str(old_meta, "generateName");
     meta.created = kt_json_get_str(old_meta, "creationTimestamp");
     meta.deleted = kt_json_get_str(old_meta, "deletionTimestamp");
-    if (meta.deleted.size)
-        meta.grace = yyjson_get_sint(yyjson_obj_get(old_meta, "deletionGracePeriodSeconds"));
-    if (meta.generation && !spec_same)
+    yyjson_val *grace = yyjson_obj_get(old_meta, "deletionGracePeriodSeconds");
+    if (grace)
+        meta.grace = yyjson_get_sint(grace);
+    if (counts)
         meta.generation++;
     bool removes = meta.deleted.size && yyjson_arr_size(meta.finalizers) == 0 &&
                    (!kt_write_is_namespace(write) ||
-                    yyjson_arr_size(yyjson_obj_get(yyjson_obj_get(rest_root, "spec"), "finalizers")) == 0);
+                    yyjson_arr_size(yyjson_obj_get(yyjson_obj_get(root, "spec"), "finalizers")) == 0);
     ki_buffer fields;
     ki_buffer_init(&fields, &cluster->allocator, 0);
     yyjson_val *previous = yyjson_obj_get(write->manager.size ? old_meta : new_meta, "managedFields");
-    ki_status status = managed(write, previous, old_root, meta_root, &fields, &meta.managed_fields);
+    ki_status status = managed(write, previous, old_root, root, &fields, &meta.managed_fields);
     if (!status && same)
         status = is_text_of(yyjson_obj_get(old_meta, "managedFields"), meta.managed_fields, &fields, &same);
     meta.managed_fields.data = fields.data; /* the buffer may have moved */
     if (!status && removes)
-        status = remove_updated(write, old, &meta, rest_root, status_root, ret_obj);
+        status = remove_updated(write, old, &meta, root, status_root, ret_obj);
     else if (!status && same)
         *ret_obj = kt_object_ref(old);
     else if (!status)
-        status = kt_write_store(write, KT_MODIFIED, &meta, rest_root, status_root, ret_obj);
+        status = kt_write_store(write, KT_MODIFIED, &meta, root, status_root, ret_obj);
     ki_buffer_free(&fields);
     return status;
 }

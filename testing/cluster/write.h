@@ -27,13 +27,13 @@ typedef struct kt_write {
 
 /* ---- In these functions `ret_obj` gets a reference to the new object ---- */
 
-/* Creates `name` in `ns` from `root`, with the status of `status_root`. */
-ki_status kt_write_create(const kt_write *write, ki_str ns, ki_str name, yyjson_val *root, yyjson_val *status_root,
-                          kt_object **ret_obj);
-/* Updates `old` with the metadata of `meta_root`, the status of `status_root` and all other fields of `rest_root`.
- * Makes no new revision if nothing changes. Removes the object if it is being deleted and has no finalizer left. */
-ki_status kt_write_update(const kt_write *write, kt_object *old, yyjson_val *old_root, yyjson_val *meta_root,
-                          yyjson_val *rest_root, yyjson_val *status_root, kt_object **ret_obj);
+/* Creates `name` in `ns` from `root`, with the status of `status_root`. `uid` NULL: a new uid. */
+ki_status kt_write_create(const kt_write *write, ki_str ns, ki_str name, const char *uid, yyjson_val *root,
+                          yyjson_val *status_root, kt_object **ret_obj);
+/* Updates `old` with the status of `status_root` and all other fields of `root`. Makes no new revision if nothing
+ * changes. Removes the object if it is being deleted and has no finalizer left. */
+ki_status kt_write_update(const kt_write *write, kt_object *old, yyjson_val *old_root, yyjson_val *root,
+                          yyjson_val *status_root, kt_object **ret_obj);
 /* Removes an object, or sets deletionTimestamp if finalizers keep it. `propagation` sets and removes the garbage
  * collector's finalizers. Also empties a namespace. `*ret_is_removed`: the object is removed (dry run: would be
  * removed). */
@@ -53,11 +53,9 @@ enum {
 };
 /* Writes a random version 4 UUID. */
 void kt_write_make_uid(kt_cluster *cluster, char ret_uid[KT_UID_SIZE]);
+/* Returns the generation of a new object with this metadata. */
+uint64_t kt_write_first_generation(const ki_resource_info *info, yyjson_val *given);
 /* Borrows the metadata that a client can set: generateName, labels, annotations, ownerReferences, finalizers. */
 void kt_write_meta_from(kt_meta *meta, yyjson_val *given);
-/* Returns true if the server counts changes of the resource in metadata.generation. */
-bool kt_write_has_generation(const ki_resource_info *info);
-/* Returns true if the resource has a status subresource. */
-bool kt_write_has_status(const ki_resource_info *info);
 
 #endif

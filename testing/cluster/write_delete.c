@@ -81,7 +81,9 @@ static ki_status finish_spec(const kt_write *write, kt_object *obj) {
     yyjson_val *root = yyjson_doc_get_root(doc), *one;
     yyjson_val *finalizers = yyjson_obj_get(yyjson_obj_get(root, "spec"), "finalizers");
     ki_buffer_init(&json, allocator, 0);
-    ki_buffer_append_string(&json, "{\"spec\":{");
+    ki_buffer_append_string(&json, "{\"metadata\":");
+    kt_json_append(&json, yyjson_obj_get(root, "metadata"));
+    ki_buffer_append_string(&json, ",\"spec\":{");
     yyjson_arr_foreach(finalizers, index, count, one) {
         if (ki_str_equals(kt_json_str(one), KUBERNETES))
             continue;
@@ -94,7 +96,7 @@ static ki_status finish_spec(const kt_write *write, kt_object *obj) {
     } else if (!status && has(finalizers, KUBERNETES)) {
         status = kt_json_read_trusted(allocator, (ki_str){ json.data, json.size }, &made, NULL);
         if (!status)
-            status = kt_write_update(write, obj, root, root, yyjson_doc_get_root(made), root, &last);
+            status = kt_write_update(write, obj, root, yyjson_doc_get_root(made), root, &last);
     }
     kt_object_unref(last);
     ki_buffer_free(&json);

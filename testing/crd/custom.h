@@ -63,14 +63,15 @@ void kt_crd_validate_schema(struct kt_causes *causes, const ki_allocator *alloca
 /* Returns the schema of a whole object of this resource, built-in or custom. */
 kt_spot kt_spot_of(const ki_resource_info *info);
 
-/* Removes the fields that the schema does not have, and fills in the schema's defaults.
+/* Removes the fields that the schema does not have, and fills in the schema's defaults. Drops null where the schema is
+ * not nullable, unless `keeps_null` (the real server does not for an apply).
  * Ownership: the caller frees the document.
  * Errors: KI_ERR_LIMIT if the defaults exceed KT_CUSTOM_MEMORY_MAX or the object exceeds KT_CUSTOM_SIZE_MAX;
  * KI_ERR_NO_MEMORY. */
-ki_status kt_custom_prepare(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc);
+ki_status kt_custom_prepare(const kt_custom *custom, yyjson_val *root, bool keeps_null, yyjson_doc **ret_doc);
 /* Removes unknown fields only, for an object that is read in another version. */
 ki_status kt_custom_prune(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc);
-/* Adds the problems of an object. */
-void kt_custom_validate(struct kt_causes *causes, const kt_custom *custom, yyjson_val *root);
+/* Adds the problems of an object. `only_status`: of its status. */
+void kt_custom_validate(struct kt_causes *causes, const kt_custom *custom, yyjson_val *root, bool only_status);
 
 #endif

@@ -32,6 +32,7 @@ typedef struct maker {
     yyjson_mut_doc *doc;
     uint64_t steps;
     bool only_prunes;
+    bool keeps_null;
     bool failed; /* out of memory */
 } maker;
 
@@ -69,16 +70,16 @@ static yyjson_mut_val *conform_object(maker *m, yyjson_val *schema, yyjson_val *
     bool embedded = root || flag(schema, "x-kubernetes-embedded-resource");
     yyjson_obj_foreach(val, index, count, key, field) {
         const char *name = yyjson_get_str(key);
-        yyjson_val *known = yyjson_obj_getn(properties, name, yyjson_get_len(key));
+        yyjson_val *below = yyjson_obj_getn(properties, name, yyjson_get_len(key));
+        if (!below && yyjson_is_obj(more))
+            below = more;
+        bool is_null = yyjson_is_null(field), has_default = yyjson_obj_get(below, "default") != NULL;
         if (embedded && is_type_meta(name))
-            put(m, made, key, copy(m, field));
-        else if (known && yyjson_is_null(field) && !m->only_prunes && yyjson_obj_get(known, "default") &&
-                 !flag(known, "nullable"))
-            continue; /* the default replaces the null */
-        else if (known)
-            put(m, made, key, conform_value(m, known, field, false, depth + 1));
-        else if (yyjson_is_obj(more))
-            put(m, made, key, conform_value(m, more, field, false, depth + 1));
+            put(m, made, key, is_null && !root ? yyjson_mut_obj(m->doc) : copy(m, field));
+        else if (below && is_null && !m->only_prunes && !flag(below, "nullable") && (has_default || !m->keeps_null))
+            continue;
+        else if (below)
+            put(m, made, key, conform_value(m, below, field, false, depth + 1));
         else if (yyjson_get_bool(more) || keeps_unknown(schema))
             put(m, made, key, copy(m, field));
     }
@@ -114,10 +115,11 @@ static yyjson_mut_val *conform_value(maker *m, yyjson_val *schema, yyjson_val *v
     return made;
 }
 
-static ki_status conform(const kt_custom *custom, yyjson_val *root, bool only_prunes, yyjson_doc **ret_doc) {
+static ki_status conform(const kt_custom *custom, yyjson_val *root, bool only_prunes, bool keeps_null,
+                         yyjson_doc **ret_doc) {
     kt_json_allowance allowed = { .allocator = custom->allocator, .left = KT_CUSTOM_MEMORY_MAX };
     yyjson_alc alc = kt_json_limited_alc(&allowed); /* a large default can apply to every element of a list */
-    maker m = { .doc = yyjson_mut_doc_new(&alc), .only_prunes = only_prunes };
+    maker m = { .doc = yyjson_mut_doc_new(&alc), .only_prunes = only_prunes, .keeps_null = keeps_null };
     ki_buffer text;
     if (!m.doc)
         return KI_ERR_NO_MEMORY;
@@ -135,12 +137,12 @@ static ki_status conform(const kt_custom *custom, yyjson_val *root, bool only_pr
     return status ? KI_ERR_NO_MEMORY : KI_OK;
 }
 
-ki_status kt_custom_prepare(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc) {
-    return conform(custom, root, false, ret_doc);
+ki_status kt_custom_prepare(const kt_custom *custom, yyjson_val *root, bool keeps_null, yyjson_doc **ret_doc) {
+    return conform(custom, root, false, keeps_null, ret_doc);
 }
 
 ki_status kt_custom_prune(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc) {
-    return conform(custom, root, true, ret_doc);
+    return conform(custom, root, true, true, ret_doc);
 }
 
 /* ---- validation ---- */
@@ -150,6 +152,7 @@ typedef struct checker {
     kt_causes *causes;
     kt_arena arena;
     ki_buffer path;
+    size_t base; /* size of the part of `path` above the validated value */
     ki_buffer text;
     uint64_t steps;
     kt_pattern_room room; /* without memory until the first pattern */
@@ -172,7 +175,7 @@ static void add_cause(checker *c, kt_cause_type type, yyjson_val *val, const cha
 
 static void add_body_cause_as(checker *c, kt_cause_type type, yyjson_val *val, const char *format, const char *more) {
     ki_buffer_reset(&c->text, SIZE_MAX);
-    ki_buffer_append_view(&c->text, (ki_str){ c->path.data, c->path.size });
+    ki_buffer_append_string(&c->text, c->path.size > c->base ? c->path.data + c->base : "");
     ki_buffer_append_string(&c->text, " in body ");
     ki_buffer_printf(&c->text, "%s%s", format, more);
     if (c->text.failed)
@@ -455,6 +458,21 @@ static void check_array(checker *c, yyjson_val *schema, yyjson_val *val, int dep
     }
 }
 
+/* The message has the type as the value, as go-openapi's has. */
+static void add_type_cause(checker *c, yyjson_val *schema, yyjson_val *val) {
+    ki_str type =
+        flag(schema, "x-kubernetes-int-or-string") ? KI_STR("integer,string") : kt_json_get_str(schema, "type");
+    const char *is = type_of(val);
+    ki_buffer_reset(&c->text, SIZE_MAX);
+    ki_buffer_printf(&c->text, "%s in body must be of type %.*s: \"%s\"",
+                     c->path.size > c->base ? c->path.data + c->base : "", (int)type.size, type.data, is);
+    if (c->text.failed || c->path.failed)
+        c->causes->text.failed = KI_ERR_NO_MEMORY;
+    else
+        kt_causes_add_value(c->causes, KT_CAUSE_TYPE, c->path.size ? c->path.data : "<nil>", ki_str_of(is), true,
+                            c->text.data);
+}
+
 static void check(checker *c, yyjson_val *schema, yyjson_val *val, bool root, int depth) {
     yyjson_val *choices = yyjson_obj_get(schema, "enum");
     if (depth > KT_SCHEMA_DEPTH_MAX || kt_causes_is_full(c->causes))
@@ -462,11 +480,7 @@ static void check(checker *c, yyjson_val *schema, yyjson_val *val, bool root, in
     if (yyjson_is_null(val) && flag(schema, "nullable"))
         return;
     if (!has_type(schema, val)) {
-        char text[160];
-        ki_str type = kt_json_get_str(schema, "type");
-        snprintf(text, sizeof text, "must be of type %.*s: \"%s\"", (int)(type.size < 40 ? type.size : 40),
-                 type.data ? type.data : "integer or string", type_of(val));
-        add_body_cause_as(c, KT_CAUSE_TYPE, val, text, "");
+        add_type_cause(c, schema, val);
         return;
     }
     if (yyjson_is_arr(choices))
@@ -481,14 +495,23 @@ static void check(checker *c, yyjson_val *schema, yyjson_val *val, bool root, in
         check_object(c, schema, val, root, depth);
 }
 
-void kt_custom_validate(kt_causes *causes, const kt_custom *custom, yyjson_val *root) {
+void kt_custom_validate(kt_causes *causes, const kt_custom *custom, yyjson_val *root, bool only_status) {
     checker c = { .custom = custom, .causes = causes };
     if (!custom->schema)
         return;
     ki_buffer_init(&c.path, custom->allocator, 0);
     ki_buffer_init(&c.text, custom->allocator, 0);
     kt_arena_init(&c.arena, custom->allocator);
-    check(&c, custom->schema, root, true, 0);
+    yyjson_val *status_schema = yyjson_obj_get(yyjson_obj_get(custom->schema, "properties"), "status"),
+               *status = yyjson_obj_get(root, "status");
+    if (only_status) {
+        ki_buffer_append_string(&c.path, "status");
+        c.base = sizeof "status." - 1;
+    }
+    if (!only_status)
+        check(&c, custom->schema, root, true, 0);
+    else if (status_schema && status)
+        check(&c, status_schema, status, false, 0);
     if (c.path.failed || c.text.failed || c.arena.failed)
         causes->text.failed = KI_ERR_NO_MEMORY;
     kt_pattern_room_free(&c.room, custom->allocator);

@@ -126,11 +126,19 @@ bool kt_call_is_watch(const kt_call *call) {
 ki_status kt_call_dry_run(kt_call *call, bool *ret_dry_run) {
     ki_str value = kt_call_param(call, "dryRun");
     *ret_dry_run = ki_str_equals(value, "All");
-    if (!value.size || *ret_dry_run)
+    if (!value.data || *ret_dry_run)
         return KI_OK;
+    ki_buffer shown;
     kt_causes causes;
     kt_causes_init(&causes, call->allocator);
-    kt_causes_add(&causes, KT_CAUSE_NOT_SUPPORTED, "dryRun", value, "supported values: \"All\"");
+    ki_buffer_init(&shown, call->allocator, 0);
+    ki_buffer_append_char(&shown, '[');
+    ki_buffer_append_json_string(&shown, value);
+    if (ki_buffer_append_char(&shown, ']'))
+        causes.text.failed = KI_ERR_NO_MEMORY;
+    kt_causes_add_value(&causes, KT_CAUSE_NOT_SUPPORTED, "dryRun", (ki_str){ shown.data, shown.size }, false,
+                        "supported values: \"All\"");
+    ki_buffer_free(&shown);
     const char *kind = strcmp(call->request->method, "POST") == 0    ? "CreateOptions"
                        : strcmp(call->request->method, "PUT") == 0   ? "UpdateOptions"
                        : strcmp(call->request->method, "PATCH") == 0 ? "PatchOptions"

@@ -47,7 +47,7 @@ static bool decode(ki_str token, ki_buffer *out, size_t *ret_bad) {
             ki_buffer_append_char(out, (char)(bits >> count & 255));
         }
     }
-    *ret_bad = token.size;
+    *ret_bad = token.size - token.size % 4;
     return token.size % 4 != 1;
 }
 

@@ -65,10 +65,10 @@ static ki_status check(kt_call *call, const kt_list_options *options, ki_str mat
                               "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
             if (options->match != KT_MATCH_NOT_OLDER)
                 kt_causes_add(&causes, KT_CAUSE_NOT_SUPPORTED, field, match, "supported values: \"NotOlderThan\"");
-            if (options->continue_token.size)
-                kt_causes_add(&causes, KT_CAUSE_FORBIDDEN, field, none,
-                              "resourceVersionMatch is forbidden when continue is provided");
         }
+        if (options->continue_token.size)
+            kt_causes_add(&causes, KT_CAUSE_FORBIDDEN, field, none,
+                          "resourceVersionMatch is forbidden when continue is provided");
     } else {
         if (match.size) {
             if (!options->resource_version.size)
@@ -111,11 +111,15 @@ ki_status kt_list_options_parse(kt_call *call, kt_list_options *ret_options) {
         return status;
     if (options.resource_version.size && !ki_str_to_uint64(options.resource_version, UINT64_MAX, &options.revision)) {
         ki_str text = options.resource_version;
+        if (options.watch)
+            return kt_fail(call, 500, "", NULL,
+                           "resourceVersion: Invalid value: \"%.*s\": strconv.ParseUint: parsing \"%.*s\": invalid "
+                           "syntax",
+                           (int)text.size, text.data, (int)text.size, text.data);
         return kt_fail_bad_request(call,
-                                   "%sresourceVersion: Invalid value: \"%.*s\": strconv.ParseUint: parsing \"%.*s\": "
-                                   "invalid syntax",
-                                   options.watch ? "" : "invalid resource version: ", (int)text.size, text.data,
-                                   (int)text.size, text.data);
+                                   "invalid resource version: resourceVersion: Invalid value: \"%.*s\": "
+                                   "strconv.ParseUint: parsing \"%.*s\": invalid syntax",
+                                   (int)text.size, text.data, (int)text.size, text.data);
     }
     if (options.limit < 0)
         options.limit = 0;

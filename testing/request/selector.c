@@ -23,6 +23,12 @@ static bool is_known_field(const ki_resource_info *info, ki_str name) {
 }
 
 static ki_status fail_field(kt_call *call, ki_str name) {
+    const ki_resource *resource = call->resource;
+    if (strcmp(resource->group, "batch") == 0 && strcmp(resource->plural, "jobs") == 0)
+        return kt_fail_bad_request(call, "field label \"%.*s\" not supported for Job", (int)name.size, name.data);
+    if (strcmp(resource->group, "resource.k8s.io") == 0 && strcmp(resource->plural, "resourceslices") == 0)
+        return kt_fail_bad_request(call, "field label not supported for %s/%s, Kind=%s: %.*s", resource->group,
+                                   resource->version, resource->kind, (int)name.size, name.data);
     if (kt_object_field_paths(call->storage->info)[0])
         return kt_fail_bad_request(call, "field label not supported: %.*s", (int)name.size, name.data);
     return kt_fail_bad_request(call,

@@ -85,6 +85,26 @@ ki_status kt_fail_bad_request(kt_call *call, const char *format, ...) {
     return fail_text(call, 400, "BadRequest", NULL, &message);
 }
 
+ki_status kt_fail_internal(kt_call *call, const char *format, ...) {
+    ki_buffer why, cause;
+    ki_buffer_init(&why, call->allocator, 0);
+    ki_buffer_init(&cause, call->allocator, 0);
+    va_list args;
+    va_start(args, format);
+    ki_buffer_vprintf(&why, format, args);
+    va_end(args);
+    ki_buffer_append_string(&cause, "{\"message\":");
+    ki_buffer_append_json_string(&cause, (ki_str){ why.data, why.size });
+    ki_buffer_append_char(&cause, '}');
+    kt_details details = { .causes = { cause.data, cause.size } };
+    ki_status status = why.failed || cause.failed
+                           ? KI_ERR_NO_MEMORY
+                           : kt_fail(call, 500, "InternalError", &details, "Internal error occurred: %s", why.data);
+    ki_buffer_free(&why);
+    ki_buffer_free(&cause);
+    return status;
+}
+
 ki_status kt_fail_generic(kt_call *call, int code) {
     static const kt_details nothing;
     switch (code) {
@@ -131,10 +151,10 @@ ki_status kt_fail_not_found(kt_call *call, const ki_resource *resource, ki_str n
     return fail_text(call, 404, "NotFound", &details, &message);
 }
 
-ki_status kt_fail_exists(kt_call *call, const ki_resource *resource, ki_str name) {
+ki_status kt_fail_exists(kt_call *call, const ki_resource *resource, ki_str name, bool is_deleting) {
     kt_details details = details_of(resource, name);
-    return kt_fail(call, 409, "AlreadyExists", &details, RESOURCE_FORMAT " \"%.*s\" already exists",
-                   RESOURCE_ARGS(resource), (int)name.size, name.data);
+    return kt_fail(call, 409, "AlreadyExists", &details, "%s" RESOURCE_FORMAT " \"%.*s\" already exists",
+                   is_deleting ? "object is being deleted: " : "", RESOURCE_ARGS(resource), (int)name.size, name.data);
 }
 
 ki_status kt_fail_conflict(kt_call *call, const char *what, ki_str name, const char *format, ...) {

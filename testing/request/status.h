@@ -25,9 +25,11 @@ ki_status kt_fail_bad_request(kt_call *call, const char *format, ...) KI_PRINTF(
 /* Responds with an error about the request as a whole, such as 404 "the server could not find the requested
  * resource", 405 or 413. */
 ki_status kt_fail_generic(kt_call *call, int code);
-/* Respond `pods "x" not found` and `pods "x" already exists`. */
+/* Responds 500 `Internal error occurred: …` with the message as cause. */
+ki_status kt_fail_internal(kt_call *call, const char *format, ...) KI_PRINTF(2, 3);
+/* Respond `pods "x" not found` and `pods "x" already exists`. `is_deleting`: the existing object is. */
 ki_status kt_fail_not_found(kt_call *call, const ki_resource *resource, ki_str name);
-ki_status kt_fail_exists(kt_call *call, const ki_resource *resource, ki_str name);
+ki_status kt_fail_exists(kt_call *call, const ki_resource *resource, ki_str name, bool is_deleting);
 /* Responds `Operation cannot be fulfilled on pods "x": …` */
 ki_status kt_fail_conflict(kt_call *call, const char *what, ki_str name, const char *format, ...) KI_PRINTF(4, 5);
 

@@ -61,12 +61,24 @@ static kt_set *all_fields(kt_arena *arena, const kt_spot *spot, yyjson_val *val)
     return kt_set_with_parents(arena, kt_typed_fields(arena, spot, val));
 }
 
+/* Returns the field metadata.name, which keeps the metadata of an object whose configuration has none. */
+static kt_set *identity_fields(kt_arena *arena) {
+    kt_set *all = kt_set_new(arena), *meta = kt_set_new(arena);
+    kt_set_entry *name = kt_set_put(arena, meta, "f:", KI_STR("name"));
+    if (name)
+        name->member = true;
+    kt_set_entry *entry = kt_set_put(arena, all, "f:", KI_STR("metadata"));
+    if (entry)
+        entry->below = meta;
+    return all;
+}
+
 /* Removes from `*merged` the fields that the manager applied before and no longer applies. Keeps fields that other
  * managers own, and fields below them that the manager never applied. */
 static void prune(kt_arena *arena, const kt_spot *spot, const kt_managers *managers, const kt_set *last,
                   const kt_set *now, yyjson_doc **merged) {
     yyjson_val *root = yyjson_doc_get_root(*merged);
-    kt_set *owned = kt_set_union(arena, now, NULL), *before = kt_set_with_parents(arena, last);
+    kt_set *owned = kt_set_union(arena, now, identity_fields(arena)), *before = kt_set_with_parents(arena, last);
     for (size_t i = 0; i < managers->count; i++) {
         if (i != managers->own)
             owned = kt_set_union(arena, owned, managers->list[i].fields);
@@ -175,7 +187,7 @@ static ki_status merge(kt_call *call, kt_arena *arena, const kt_write *write, yy
         return KI_ERR_NO_MEMORY;
     *ret_doc = to_document(arena, made, kt_typed_merge(arena, made, &spot, old, write->applied));
     kt_set *last = !arena->failed && managers.own < managers.count ? managers.list[managers.own].fields : NULL;
-    kt_set *now = kt_typed_fields(arena, &spot, write->applied); /* includes metadata.name, which keeps metadata */
+    kt_set *now = kt_typed_fields(arena, &spot, write->applied);
     if (!arena->failed && !kt_set_is_empty(last))
         prune(arena, &spot, &managers, last, now, ret_doc);
     if (arena->failed)
@@ -184,7 +196,10 @@ static ki_status merge(kt_call *call, kt_arena *arena, const kt_write *write, yy
         return KI_OK;
     kt_comparison difference;
     kt_typed_compare(arena, &spot, old, yyjson_doc_get_root(*ret_doc), &difference);
-    kt_set *changed = kt_managed_fields_strip(arena, write, kt_set_union(arena, difference.added, difference.modified));
+    /* A null in the configuration changes the field. */
+    kt_set *changed = kt_set_union(arena, kt_set_union(arena, difference.added, difference.modified),
+                                   kt_set_intersection(arena, difference.removed, now));
+    changed = kt_managed_fields_strip(arena, write, changed);
     return arena->failed ? KI_ERR_NO_MEMORY : check_conflicts(call, arena, &managers, changed);
 }
 

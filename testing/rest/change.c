@@ -4,17 +4,24 @@
 #include "testing/rest/change.h"
 
 #include "src/base/memory.h"
+#include "src/base/rfc3339.h"
+#include "testing/access/authorize.h"
 #include "testing/access/grant.h"
+#include "testing/cluster/strategy.h"
 #include "testing/cluster/view.h"
 #include "testing/crd/custom.h"
 #include "testing/request/body.h"
 #include "testing/request/status.h"
+#include "testing/rest/assign.h"
 #include "testing/rest/conform.h"
+#include "testing/rest/service.h"
 #include "testing/rest/unenforced.h"
 #include "testing/rest/verbs.h"
 #include "testing/schema/defaults.h"
 #include "testing/schema/validate.h"
 #include "testing/schema/validate_object.h"
+#include "testing/schema/validate_service.h"
+#include "testing/schema/zeros.h"
 #include "testing/values/json.h"
 
 #include <inttypes.h>
@@ -67,56 +74,9 @@ static ki_status check_namespace(kt_call *call, ki_str name) {
     return status;
 }
 
-static bool is_service(const kt_call *call) {
-    return !call->resource->group[0] && strcmp(call->resource->plural, "services") == 0;
-}
-
-/* Keeps a service's address, or assigns a new one from 10.96.0.0/12. The address comes from the write's revision,
- * which is unique. */
-static bool assign_address(kt_call *call, yyjson_mut_doc *doc, yyjson_mut_val *root, yyjson_val *old_root) {
-    static const char *const kept[] = { "clusterIP", "clusterIPs" };
-    yyjson_mut_val *spec = yyjson_mut_obj_get(root, "spec");
-    char text[16];
-    if (!yyjson_mut_is_obj(spec) || yyjson_mut_equals_str(yyjson_mut_obj_get(spec, "type"), "ExternalName") ||
-        yyjson_mut_get_len(yyjson_mut_obj_get(spec, "clusterIP")))
-        return true;
-    for (size_t i = 0; old_root && i < sizeof kept / sizeof kept[0]; i++) {
-        yyjson_val *old = yyjson_obj_get(yyjson_obj_get(old_root, "spec"), kept[i]);
-        if (old && !yyjson_mut_obj_put(spec, yyjson_mut_str(doc, kept[i]), yyjson_val_mut_copy(doc, old)))
-            return false;
-    }
-    if (yyjson_mut_get_len(yyjson_mut_obj_get(spec, "clusterIP")))
-        return true;
-    unsigned host = (unsigned)((kt_cluster_revision(call->cluster) + 1) & 0xfffff);
-    snprintf(text, sizeof text, "10.%u.%u.%u", 96 + (host >> 16), host >> 8 & 0xff, host & 0xff);
-    return yyjson_mut_obj_put(spec, yyjson_mut_str(doc, "clusterIP"), yyjson_mut_strcpy(doc, text));
-}
-
-/* Sets the label kubernetes.io/metadata.name of a namespace. A body without metadata stays as it is: the check of its
- * name rejects it. */
-static bool label_namespace(yyjson_mut_doc *doc, yyjson_mut_val *root, ki_str name) {
-    yyjson_mut_val *meta = yyjson_mut_obj_get(root, "metadata");
-    if (!meta)
-        return true;
-    yyjson_mut_val *labels = yyjson_mut_obj_get(meta, "labels");
-    if (!yyjson_mut_is_obj(labels)) {
-        labels = yyjson_mut_obj(doc);
-        if (!yyjson_mut_obj_put(meta, yyjson_mut_str(doc, "labels"), labels))
-            return false;
-    }
-    return yyjson_mut_obj_put(labels, yyjson_mut_str(doc, "kubernetes.io/metadata.name"),
-                              yyjson_mut_strncpy(doc, name.data, name.size));
-}
-
-/* Keeps a namespace's spec, which only the subresource finalize can change. */
-static bool keep_namespace_spec(yyjson_mut_doc *doc, yyjson_mut_val *root, yyjson_val *old_root) {
-    yyjson_val *spec = yyjson_obj_get(old_root, "spec");
-    return !spec || yyjson_mut_obj_put(root, yyjson_mut_str(doc, "spec"), yyjson_val_mut_copy(doc, spec));
-}
-
 /* Appends the body with the defaults of its resource and types. */
-static ki_status append_filled(kt_call *call, yyjson_val *root, yyjson_val *old_root, ki_str name, yyjson_mut_doc *doc,
-                               ki_buffer *out) {
+static ki_status append_filled(kt_call *call, yyjson_val *root, yyjson_val *old_root, ki_str name, const char *uid,
+                               yyjson_mut_doc *doc, ki_buffer *out) {
     const char *defaults = kt_defaults_of(call->resource);
     yyjson_doc *below = NULL;
     ki_status status = defaults ? kt_json_read(call->allocator, ki_str_of(defaults), &below, NULL) : KI_OK;
@@ -124,19 +84,18 @@ static ki_status append_filled(kt_call *call, yyjson_val *root, yyjson_val *old_
     if (!status)
         merged = below ? yyjson_merge_patch(doc, yyjson_doc_get_root(below), root) : yyjson_val_mut_copy(doc, root);
     bool fine = merged != NULL;
-    if (fine && strcmp(call->resource->kind, "Namespace") == 0)
-        fine = label_namespace(doc, merged, name) && keep_namespace_spec(doc, merged, old_root);
-    if (fine && is_service(call))
-        fine = assign_address(call, doc, merged, old_root);
     if (fine)
-        fine = !kt_defaults_fill(call->allocator, call->resource, doc, merged);
+        fine = !kt_assign(call, name, uid, doc, merged, old_root);
+    if (fine)
+        fine = !kt_defaults_fill(call->allocator, call->resource, doc, merged) &&
+               !kt_zeros_fill(call->resource, doc, merged);
     status = fine ? kt_json_append_mut(out, merged) : KI_ERR_NO_MEMORY;
     yyjson_doc_free(below);
     return status;
 }
 
-/* Returns the body with its defaults as a new document; NULL for custom resources. */
-static ki_status with_defaults(kt_call *call, yyjson_val *root, yyjson_val *old_root, ki_str name,
+/* Returns the body with its defaults as a new document; NULL for custom resources. `uid`: of a new object. */
+static ki_status with_defaults(kt_call *call, yyjson_val *root, yyjson_val *old_root, ki_str name, const char *uid,
                                yyjson_doc **ret_doc) {
     kt_json_allowance allowed = { .allocator = call->allocator, .left = KT_DEFAULTS_MEMORY_MAX };
     yyjson_alc alc = kt_json_limited_alc(&allowed); /* every element of a list can get many defaults */
@@ -147,7 +106,7 @@ static ki_status with_defaults(kt_call *call, yyjson_val *root, yyjson_val *old_
     if (!doc)
         return KI_ERR_NO_MEMORY;
     ki_buffer_init(&text, call->allocator, 0);
-    ki_status status = append_filled(call, root, old_root, name, doc, &text);
+    ki_status status = append_filled(call, root, old_root, name, uid, doc, &text);
     if (allowed.exceeded || text.size > FILLED_MAX)
         status = kt_fail_generic(call, 413);
     else if (!status)
@@ -157,30 +116,48 @@ static ki_status with_defaults(kt_call *call, yyjson_val *root, yyjson_val *old_
     return status;
 }
 
-/* Returns the status of a new object. */
+/* Sets `*ret_doc` to an object with the status of a new object. */
 static ki_status first_status(kt_call *call, yyjson_val *body, yyjson_doc **ret_doc) {
     const char *defaults = kt_defaults_of(call->resource);
-    char pod[96];
-    if (strcmp(call->resource->plural, "pods") == 0 && !call->resource->group[0]) {
-        snprintf(pod, sizeof pod, "{\"status\":{\"phase\":\"Pending\",\"qosClass\":\"%s\"}}", kt_defaults_qos(body));
-        defaults = pod;
-    }
-    return kt_json_read(call->allocator, defaults ? ki_str_of(defaults) : KI_STR("{}"), ret_doc, NULL);
+    char special[160], now[KI_RFC3339_SIZE];
+    ki_rfc3339_seconds(call->now_ms / 1000, now);
+    if (call->resource == KI_PODS)
+        snprintf(special, sizeof special, "{\"status\":{\"phase\":\"Pending\",\"qosClass\":\"%s\"}}",
+                 kt_defaults_qos(body));
+    if (call->resource == KI_PERSISTENTVOLUMES)
+        snprintf(special, sizeof special, "{\"status\":{\"phase\":\"Pending\",\"lastPhaseTransitionTime\":\"%s\"}}",
+                 now);
+    if (call->resource == KI_PODS || call->resource == KI_PERSISTENTVOLUMES)
+        defaults = special;
+    yyjson_doc *given = NULL;
+    yyjson_alc alc = kt_json_alc(call->allocator);
+    yyjson_mut_doc *made = yyjson_mut_doc_new(&alc);
+    ki_status status = kt_json_read(call->allocator, defaults ? ki_str_of(defaults) : KI_STR("{}"), &given, NULL);
+    yyjson_mut_val *root = made && !status ? yyjson_val_mut_copy(made, yyjson_doc_get_root(given)) : NULL;
+    if (!root || (!call->storage->custom && kt_zeros_fill(call->resource, made, root)))
+        status = KI_ERR_NO_MEMORY;
+    if (!status)
+        status = kt_json_freeze(call->allocator, root, ret_doc);
+    yyjson_doc_free(given);
+    yyjson_mut_doc_free(made);
+    return status;
 }
 
 static ki_status fill_and_create(kt_call *call, const kt_write *write, yyjson_val *root, ki_str name) {
     yyjson_doc *full = NULL, *given_status = NULL;
-    ki_status status = with_defaults(call, root, NULL, name, &full);
+    char uid[KT_UID_SIZE];
+    kt_write_make_uid(call->cluster, uid);
+    ki_status status = with_defaults(call, root, NULL, name, uid, &full);
     if (status)
         return status;
     yyjson_val *body = full ? yyjson_doc_get_root(full) : root, *status_root = body;
-    if (kt_write_has_status(call->storage->info)) { /* a create ignores the client's status */
+    if (kt_has_status(call->storage->info) && !(kt_strategy_of(call->storage->info)->flags & KT_KEEPS_STATUS)) {
         status = first_status(call, body, &given_status);
         status_root = yyjson_doc_get_root(given_status);
     }
     kt_object *obj = NULL;
     if (!status)
-        status = kt_write_create(write, call->ns, name, body, status_root, &obj);
+        status = kt_write_create(write, call->ns, name, uid, body, status_root, &obj);
     if (!status)
         status = kt_call_done_object(call, 201, obj);
     kt_object_unref(obj);
@@ -192,9 +169,11 @@ static ki_status fill_and_create(kt_call *call, const kt_write *write, yyjson_va
 /* Validates by the kind, or by the custom resource's schema. */
 static void validate(kt_call *call, kt_causes *causes, yyjson_val *old_root, yyjson_val *root) {
     if (call->storage->custom)
-        kt_custom_validate(causes, call->storage->custom, root);
+        kt_custom_validate(causes, call->storage->custom, root, call->subresource.size > 0);
     else if (strcmp(call->resource->kind, "CustomResourceDefinition") == 0)
         kt_crd_validate(causes, call->allocator, root);
+    else if (call->subresource.size && call->resource == KI_SERVICES)
+        kt_validate_service_status(causes, yyjson_obj_get(root, "spec"), yyjson_obj_get(root, "status"));
     else if (!call->subresource.size)
         kt_validate_object(causes, call->allocator, call->resource, old_root, root);
 }
@@ -205,10 +184,20 @@ static ki_status validate_update(kt_call *call, kt_causes *causes, yyjson_val *o
     yyjson_doc *full = NULL;
     ki_status status = KI_OK;
     if (!call->subresource.size && kt_validate_compares(call->resource))
-        status = with_defaults(call, old_root, old_root, call->name, &full);
+        status = with_defaults(call, old_root, old_root, call->name, NULL, &full);
     if (!status)
         validate(call, causes, full ? yyjson_doc_get_root(full) : old_root, root);
     yyjson_doc_free(full);
+    return status;
+}
+
+static ki_status fail_exists(kt_call *call, kt_object *existing, ki_str name) {
+    yyjson_doc *doc = NULL;
+    ki_status status = kt_view_read(call->storage, existing, &doc);
+    yyjson_val *meta = yyjson_obj_get(yyjson_doc_get_root(doc), "metadata");
+    if (!status)
+        status = kt_fail_exists(call, call->resource, name, yyjson_obj_get(meta, "deletionTimestamp") != NULL);
+    yyjson_doc_free(doc);
     return status;
 }
 
@@ -217,7 +206,7 @@ static ki_status check_and_create(kt_call *call, const kt_write *write, yyjson_v
     ki_str name = kt_json_get_str(meta, "name"), prefix = kt_json_get_str(meta, "generateName");
     ki_str revision = kt_json_get_str(meta, "resourceVersion");
     char generated[NAME_SIZE];
-    ki_status status = check_namespace(call, name);
+    ki_status status = check_namespace(call, name.size ? name : prefix);
     if (!status)
         status = kt_grant_check(call, root);
     if (status)
@@ -230,7 +219,7 @@ static ki_status check_and_create(kt_call *call, const kt_write *write, yyjson_v
     status = kt_fail_causes(call, &causes, call->resource->group, call->resource->kind, name);
     if (status)
         return status;
-    if (revision.size && !ki_str_equals(revision, "0"))
+    if (revision.size && !ki_str_equals(revision, "0") && !write->applied) /* an apply that creates ignores it */
         return kt_fail(call, 500, "", NULL, "resourceVersion should not be set on objects to be created");
     if (!name.size) {
         do
@@ -238,8 +227,11 @@ static ki_status check_and_create(kt_call *call, const kt_write *write, yyjson_v
         while (kt_storage_get(call->storage, call->ns, ki_str_of(generated)));
         name = ki_str_of(generated);
     }
-    if (kt_storage_get(call->storage, call->ns, name))
-        return kt_fail_exists(call, call->resource, name);
+    if (call->resource == KI_SERVICES && (status = kt_service_check(call, name, root)) != KI_OK)
+        return status;
+    kt_object *existing = kt_storage_get(call->storage, call->ns, name);
+    if (existing)
+        return fail_exists(call, existing, name);
     status = kt_unenforced_warn(call, root);
     if (status)
         return status;
@@ -249,7 +241,9 @@ static ki_status check_and_create(kt_call *call, const kt_write *write, yyjson_v
 /* Checks that an update of a custom resource has a resourceVersion. */
 static ki_status check_conditional(kt_call *call, yyjson_val *meta) {
     kt_causes causes;
-    if (!call->storage->custom || kt_json_get_str(meta, "resourceVersion").size)
+    ki_str version = kt_json_get_str(meta, "resourceVersion");
+    if (!(kt_strategy_of(call->storage->info)->flags & KT_NEEDS_VERSION) ||
+        (version.size && !ki_str_equals(version, "0")))
         return KI_OK;
     kt_causes_init(&causes, call->allocator);
     kt_causes_add_value(&causes, KT_CAUSE_INVALID, "metadata.resourceVersion", KI_STR("0"), false,
@@ -257,7 +251,7 @@ static ki_status check_conditional(kt_call *call, yyjson_val *meta) {
     return kt_fail_causes(call, &causes, call->resource->group, call->resource->plural, call->name);
 }
 
-static ki_status check_name(kt_call *call, yyjson_val *root) {
+ki_status kt_change_check_name(kt_call *call, yyjson_val *root) {
     ki_str name = kt_json_get_str(yyjson_obj_get(root, "metadata"), "name");
     if (!name.size)
         return kt_fail_bad_request(
@@ -269,22 +263,32 @@ static ki_status check_name(kt_call *call, yyjson_val *root) {
     return KI_OK;
 }
 
+/* Responds 409: the object does not have the uid of the request. */
+static ki_status fail_uid(kt_call *call, ki_str uid, ki_str found) {
+    const char *slash = call->ns.size ? "/" : "";
+    return kt_fail_conflict(call, call->resource->plural, call->name,
+                            "StorageError: invalid object, Code: 4, Key: /registry/%s/%.*s%s%.*s, ResourceVersion: 0, "
+                            "AdditionalErrorMsg: Precondition failed: UID in precondition: %.*s, UID in object meta: "
+                            "%.*s",
+                            call->resource->plural, (int)call->ns.size, call->ns.size ? call->ns.data : "", slash,
+                            (int)call->name.size, call->name.data, (int)uid.size, uid.data, (int)found.size,
+                            found.data);
+}
+
 static ki_status check_identity(kt_call *call, const kt_object *old, yyjson_val *meta) {
     ki_str uid = kt_json_get_str(meta, "uid"), revision = kt_json_get_str(meta, "resourceVersion");
     uint64_t number = 0;
-    if (revision.size && !ki_str_to_uint64(revision, UINT64_MAX, &number))
+    bool is_number = !revision.size || ki_str_to_uint64(revision, UINT64_MAX, &number);
+    if (!is_number && strcmp(call->request->method, "PATCH") == 0)
+        return kt_fail(call, 500, "", NULL, "strconv.ParseUint: parsing \"%.*s\": invalid syntax", (int)revision.size,
+                       revision.data);
+    if (!is_number)
         return kt_fail_bad_request(call,
                                    "resourceVersion: Invalid value: \"%.*s\": strconv.ParseUint: parsing \"%.*s\": "
                                    "invalid syntax",
                                    (int)revision.size, revision.data, (int)revision.size, revision.data);
-    if (uid.size && !ki_str_equal(uid, old->uid))
-        return kt_fail_conflict(
-            call, call->resource->plural, call->name,
-            "StorageError: invalid object, Code: 4, Key: /registry/%s/%.*s, ResourceVersion: 0, "
-            "AdditionalErrorMsg: Precondition failed: UID in precondition: %.*s, UID in object meta: "
-            "%.*s",
-            call->resource->plural, (int)old->key.size, old->key.data, (int)uid.size, uid.data, (int)old->uid.size,
-            old->uid.data);
+    if (uid.size && !ki_str_equal(uid, old->uid) && strcmp(call->request->method, "PUT") == 0)
+        return fail_uid(call, uid, old->uid);
     if (number && number != old->revision)
         return kt_fail_conflict(call, call->resource->plural, call->name,
                                 "the object has been modified; please apply your changes to the latest version and try "
@@ -312,25 +316,78 @@ static ki_status check_and_update(kt_call *call, const kt_write *write, kt_objec
         return status;
     }
     status = kt_fail_causes(call, &causes, call->resource->group, call->resource->kind, call->name);
+    if (!status && call->resource == KI_SERVICES && !call->subresource.size)
+        status = kt_service_check(call, call->name, root);
     if (!status)
         status = kt_unenforced_warn(call, root);
     if (status)
         return status;
-    bool of_status = call->subresource.size > 0;
-    yyjson_val *rest_root = of_status ? old_root : root;
-    yyjson_val *status_root = of_status || !kt_write_has_status(call->storage->info) ? root : old_root;
+    yyjson_val *status_root = call->subresource.size || !kt_has_status(call->storage->info) ? root : old_root;
+    yyjson_doc *unbalanced = NULL; /* only a service with a load balancer has its status */
+    if (call->resource == KI_SERVICES && !call->subresource.size &&
+        !yyjson_equals_str(yyjson_obj_get(yyjson_obj_get(root, "spec"), "type"), "LoadBalancer")) {
+        status = kt_json_read(call->allocator, KI_STR("{\"status\":{\"loadBalancer\":{}}}"), &unbalanced, NULL);
+        if (status)
+            return status;
+        status_root = yyjson_doc_get_root(unbalanced);
+    }
     kt_object *obj = NULL;
     kt_object_ref(old); /* the history can drop the old object during the update */
-    status = kt_write_update(write, old, old_root, root, rest_root, status_root, &obj);
+    status = kt_write_update(write, old, old_root, root, status_root, &obj);
     if (!status)
         status = kt_call_done_object(call, 200, obj);
+    yyjson_doc_free(unbalanced);
     kt_object_unref(obj);
     kt_object_unref(old);
     return status;
 }
 
-static ki_status prepare_custom(kt_call *call, yyjson_val *root, yyjson_doc **ret_doc) {
-    ki_status status = kt_custom_prepare(call->storage->custom, root, ret_doc);
+/* Sets a member to a copy of `val`, or removes it if `val` is NULL. */
+static bool put_copy(yyjson_mut_doc *doc, yyjson_mut_val *obj, const char *name, yyjson_val *val) {
+    yyjson_mut_val *copy = val ? yyjson_val_mut_copy(doc, val) : NULL;
+    if (!val)
+        yyjson_mut_obj_remove_key(obj, name);
+    return !val || (copy && yyjson_mut_obj_put(obj, yyjson_mut_str(doc, name), copy));
+}
+
+/* Sets `*ret_doc` to the old object with what a status update can change: the status, and metadata as the strategy
+ * says. */
+static ki_status take_status(kt_call *call, yyjson_val *old_root, yyjson_val *root, yyjson_doc **ret_doc) {
+    static const struct {
+        const char *name;
+        unsigned kept_by;
+    } members[] = {
+        { "resourceVersion", 0 },
+        { "uid", 0 },
+        { "managedFields", 0 },
+        { "labels", KT_STATUS_ONLY | KT_STATUS_NO_LABELS },
+        { "annotations", KT_STATUS_ONLY },
+        { "ownerReferences", KT_STATUS_ONLY | KT_STATUS_NO_OWNERS },
+        { "finalizers", KT_STATUS_ONLY },
+    };
+    unsigned flags = kt_strategy_of(call->storage->info)->flags;
+    yyjson_alc alc = kt_json_alc(call->allocator);
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
+    if (!doc)
+        return KI_ERR_NO_MEMORY;
+    yyjson_mut_val *made = yyjson_val_mut_copy(doc, old_root);
+    yyjson_val *meta = yyjson_obj_get(root, "metadata");
+    bool fine = made && put_copy(doc, made, "status", yyjson_obj_get(root, "status"));
+    for (size_t i = 0; fine && i < sizeof members / sizeof members[0]; i++) {
+        if (!(flags & members[i].kept_by))
+            fine = put_copy(doc, yyjson_mut_obj_get(made, "metadata"), members[i].name,
+                            yyjson_obj_get(meta, members[i].name));
+    }
+    if (fine && !call->storage->custom)
+        fine =
+            !kt_defaults_fill(call->allocator, call->resource, doc, made) && !kt_zeros_fill(call->resource, doc, made);
+    ki_status status = fine ? kt_json_freeze(call->allocator, made, ret_doc) : KI_ERR_NO_MEMORY;
+    yyjson_mut_doc_free(doc);
+    return status;
+}
+
+static ki_status prepare_custom(kt_call *call, const kt_write *write, yyjson_val *root, yyjson_doc **ret_doc) {
+    ki_status status = kt_custom_prepare(call->storage->custom, root, write->applied != NULL, ret_doc);
     return status == KI_ERR_LIMIT ? kt_fail_generic(call, 413) : status;
 }
 
@@ -338,10 +395,28 @@ ki_status kt_change_create(kt_call *call, const kt_write *write, yyjson_val *roo
     yyjson_doc *prepared = NULL;
     ki_status status = kt_body_check_namespace(call, root);
     if (!status && call->storage->custom)
-        status = prepare_custom(call, root, &prepared);
+        status = prepare_custom(call, write, root, &prepared);
     if (!status)
         status = check_and_create(call, write, prepared ? yyjson_doc_get_root(prepared) : root);
     yyjson_doc_free(prepared);
+    return status;
+}
+
+/* Sets `*ret_doc` to what the update stores of `root` if it is not the body itself. */
+static ki_status prepare_update(kt_call *call, const kt_write *write, yyjson_val *old_root, yyjson_val *root,
+                                yyjson_doc **ret_doc) {
+    yyjson_doc *conformed = NULL;
+    ki_status status = KI_OK;
+    if (call->storage->custom)
+        status = prepare_custom(call, write, root, &conformed);
+    else if (!call->subresource.size)
+        status = with_defaults(call, root, old_root, call->name, NULL, &conformed);
+    if (status || !call->subresource.size) {
+        *ret_doc = conformed;
+        return status;
+    }
+    status = take_status(call, old_root, conformed ? yyjson_doc_get_root(conformed) : root, ret_doc);
+    yyjson_doc_free(conformed);
     return status;
 }
 
@@ -350,13 +425,19 @@ ki_status kt_change_update(kt_call *call, const kt_write *write, kt_object *old,
     yyjson_doc *prepared = NULL;
     ki_status status = kt_body_check_namespace(call, root);
     if (!status)
-        status = check_name(call, root);
+        status = kt_change_check_name(call, root);
+    bool creates = !call->subresource.size && (kt_strategy_of(call->storage->info)->flags & KT_CREATES_ON_UPDATE);
+    ki_str uid = kt_json_get_str(yyjson_obj_get(root, "metadata"), "uid");
+    if (!status && !old && creates && strcmp(call->request->method, "PUT") == 0) {
+        status = kt_auth_check_create(call);
+        if (!status && uid.size)
+            status = fail_uid(call, uid, KI_STR(""));
+        return status ? status : kt_change_create(call, write, root);
+    }
     if (!status && !old)
         status = kt_fail_not_found(call, call->resource, call->name);
-    if (!status && call->storage->custom)
-        status = prepare_custom(call, root, &prepared);
-    else if (!status && !call->subresource.size)
-        status = with_defaults(call, root, old_root, call->name, &prepared);
+    if (!status)
+        status = prepare_update(call, write, old_root, root, &prepared);
     if (!status)
         status = check_and_update(call, write, old, old_root, prepared ? yyjson_doc_get_root(prepared) : root);
     yyjson_doc_free(prepared);

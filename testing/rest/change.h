@@ -15,6 +15,8 @@ ki_status kt_change_create(kt_call *call, const kt_write *write, yyjson_val *roo
  * Responds 404 if `old` is NULL and `root` matches the path. */
 ki_status kt_change_update(kt_call *call, const kt_write *write, kt_object *old, yyjson_val *old_root,
                            yyjson_val *root);
+/* Responds 400 if the object has no name, or another one than the path. */
+ki_status kt_change_check_name(kt_call *call, yyjson_val *root);
 /* Reads the call's parameters for writes. */
 ki_status kt_change_begin(kt_call *call, kt_write *ret_write);
 

@@ -55,6 +55,15 @@ static ki_status fail_patch(kt_call *call, kt_arena *arena, kt_origin origin, yy
 static ki_status fail_object(kt_call *call, kt_arena *arena, kt_origin origin, yyjson_val *patch, yyjson_val *root,
                              const char *why) {
     const ki_resource *resource = call->resource;
+    if (origin == KT_ORIGIN_APPLY && kt_schema_kind_of(resource)) {
+        ki_str ns = kt_json_get_str(yyjson_obj_get(patch, "metadata"), "namespace");
+        const char *group = resource->group, *slash = group[0] ? "/" : "";
+        return kt_fail(call, 500, "", NULL,
+                       "failed to convert new object (%.*s/%.*s; %s/%s, Kind=%s) to proper version: unable to convert "
+                       "unstructured object to %s%s%s, Kind=%s: %s",
+                       (int)ns.size, ns.size ? ns.data : "", (int)call->name.size, call->name.data, group,
+                       resource->version, resource->kind, group, slash, resource->version, resource->kind, why);
+    }
     if (origin != KT_ORIGIN_BODY)
         return fail_patch(call, arena, origin, patch, root, why);
     return kt_fail_bad_request(call, "%s in version \"%s\" cannot be handled as a %s: %s", resource->kind,

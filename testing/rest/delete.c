@@ -1,5 +1,6 @@
 /* delete.c: deletes one object, or all objects of a list. */
 #include "src/base/memory.h"
+#include "testing/cluster/strategy.h"
 #include "testing/request/form.h"
 #include "testing/request/list_options.h"
 #include "testing/request/selector.h"
@@ -28,10 +29,10 @@ static ki_status check_preconditions(kt_call *call, const kt_object *obj, yyjson
     return KI_OK;
 }
 
-/* Responds with a Status for an object that is removed, otherwise with the object. */
+/* Responds with the object, or with a Status for an object that is removed. */
 static ki_status respond(kt_call *call, kt_object *obj, bool is_removed) {
     const ki_resource *resource = call->resource;
-    if (!is_removed || strcmp(resource->kind, "Pod") == 0)
+    if (!is_removed || (kt_strategy_of(call->storage->info)->flags & KT_RETURNS_DELETED))
         return kt_call_done_object(call, 200, obj);
     ki_buffer *out = &call->response->body;
     ki_buffer_append_string(out, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\","

@@ -92,12 +92,12 @@ static ki_status pick(kt_call *call, const kt_snapshot *snapshot, const kt_selec
     page picked = { .objects = objects, .remaining = -1 };
     size_t index = begin;
     for (; index < end && !picked.more; index++) {
-        if (!kt_selector_matches(selector, snapshot->objects[index]))
-            continue;
         if (picked.count == room) {
-            picked.more = true; /* this object starts the next page */
+            picked.more = true; /* as the real server: also if no further object matches */
             break;
         }
+        if (!kt_selector_matches(selector, snapshot->objects[index]))
+            continue;
         objects[picked.count++] = snapshot->objects[index];
     }
     if (picked.more && !kt_selector_is_filter(selector))

@@ -65,7 +65,16 @@ static ki_status fail_method(kt_call *call, const method *methods, unsigned verb
         int wrote = snprintf(allow + used, size - used, "%s%s", used ? ", " : "", m->name);
         used += (size_t)wrote;
     }
-    return kt_fail_generic(call, 405);
+    const ki_resource *resource = call->resource;
+    if (!call->storage->custom)
+        return kt_fail_generic(call, 405);
+    char verb[16];
+    for (used = 0; call->request->method[used] && used < sizeof verb - 1; used++)
+        verb[used] = (char)(call->request->method[used] | 0x20);
+    verb[used] = '\0';
+    kt_details details = { .group = resource->group, .kind = resource->plural };
+    return kt_fail(call, 405, "MethodNotAllowed", &details, "%s is not supported on resources of kind \"%s.%s\"", verb,
+                   resource->plural, resource->group);
 }
 
 static ki_status resource_call(kt_call *call) {
@@ -81,7 +90,8 @@ static ki_status resource_call(kt_call *call) {
                 verbs = sub->verbs;
         }
         if (!verbs)
-            return kt_fail_generic(call, 404);
+            return call->storage->custom ? kt_fail_not_found(call, call->resource, call->name)
+                                         : kt_fail_generic(call, 404);
     } else if (call->name.size) {
         methods = object_methods;
     }
@@ -94,8 +104,12 @@ static ki_status resource_call(kt_call *call) {
             continue;
         if (m->verb == KI_VERB_CREATE && kt_review_is(call))
             return kt_review(call);
+        if (m->verb == KI_VERB_CREATE && call->resource == KI_BINDINGS)
+            return kt_binding(call);
         return m->handle(call);
     }
+    if (call->resource == KI_BINDINGS && (call->name.size || everywhere))
+        return kt_fail_generic(call, 404);
     return fail_method(call, methods, verbs);
 }
 
@@ -153,6 +167,14 @@ static ki_status inject(kt_call *call) {
     return status;
 }
 
+static ki_status warn_deprecated(kt_call *call) {
+    const kt_custom *custom = call->storage->custom;
+    const char *warning = custom ? custom->deprecation : NULL;
+    if (call->resource == KI_ENDPOINTS)
+        warning = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
+    return warning ? ki_buffer_printf(&call->response->warnings, "%s\n", warning) : KI_OK;
+}
+
 ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t now_ms, kt_response *ret_response) {
     kt_response response = { .retry_after_s = -1, .content_type = "application/json" };
     ki_buffer_init(&response.body, &cluster->allocator, 0);
@@ -178,9 +200,8 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
         status = kt_auth_check(&call);
     if (!status && request->body.size > KT_BODY_MAX)
         status = kt_fail_generic(&call, 413);
-    const kt_custom *custom = call.storage ? call.storage->custom : NULL;
-    if (!status && custom && custom->deprecation)
-        status = ki_buffer_printf(&response.warnings, "%s\n", custom->deprecation);
+    if (!status && call.storage)
+        status = warn_deprecated(&call);
     if (!status)
         status = call.storage ? resource_call(&call) : other_call(&call);
     /* Every call ends with KT_RESPONDED, also one that failed, or for lack of memory. */

@@ -3,6 +3,7 @@
 #include "testing/rest/subresource.h"
 
 #include "src/base/rfc3339.h"
+#include "src/object/label.h"
 #include "src/print/cells.h"
 #include "testing/cluster/view.h"
 #include "testing/request/body.h"
@@ -73,7 +74,7 @@ static ki_status change(target *t, ki_str patch, bool status_too, kt_object **re
         status = kt_json_freeze(allocator, val, &new_doc);
     if (!status) {
         yyjson_val *root = yyjson_doc_get_root(new_doc);
-        status = kt_write_update(&t->write, t->old, t->root, root, root, status_too ? root : t->root, ret_obj);
+        status = kt_write_update(&t->write, t->old, t->root, root, status_too ? root : t->root, ret_obj);
     }
     kt_arena_free(&arena);
     yyjson_mut_doc_free(made);
@@ -145,9 +146,8 @@ static ki_status append_scale(target *t, kt_object *obj, ki_buffer *out) {
         return status;
     yyjson_val *root = yyjson_doc_get_root(doc), *replicas = val_at(root, paths.replicas);
     if (paths.is_custom && !replicas && strcmp(t->call->request->method, "GET") == 0) {
-        status = kt_fail(t->call, 500, "InternalError", NULL,
-                         "Internal error occurred: the spec replicas field \".%.*s\" does not exist",
-                         (int)paths.replicas.size, paths.replicas.data);
+        status = kt_fail_internal(t->call, "the spec replicas field \".%.*s\" does not exist", (int)paths.replicas.size,
+                                  paths.replicas.data);
         yyjson_doc_free(doc);
         return status;
     }
@@ -312,6 +312,22 @@ static ki_status eviction(kt_call *call) {
     return status;
 }
 
+/* Checks a Binding in the order of the real server, which responds with a plain 500 for an invalid target. */
+static ki_status check_binding(kt_call *call, yyjson_val *body) {
+    ki_str name = kt_json_get_str(yyjson_obj_get(body, "metadata"), "name");
+    yyjson_val *node = yyjson_obj_get(body, "target");
+    ki_str kind = kt_json_get_str(node, "kind");
+    bool is_node = !kind.size || ki_str_equals(kind, "Node"), has_name = kt_json_get_str(node, "name").size > 0;
+    const char *open = is_node || has_name ? "" : "[", *close = is_node || has_name ? "" : "]";
+    if (!ki_str_equal(name, call->name))
+        return kt_fail_bad_request(call, "name in URL does not match name in Binding object");
+    if (!is_node)
+        return kt_fail(call, 500, "", NULL,
+                       "%starget.kind: Unsupported value: \"%.*s\": supported values: \"Node\", \"<empty>\"%s%s", open,
+                       (int)kind.size, kind.data, has_name ? "" : ", target.name: Required value", close);
+    return has_name ? KI_OK : kt_fail(call, 500, "", NULL, "target.name: Required value");
+}
+
 static ki_status binding(kt_call *call) {
     target t;
     kt_object *obj = NULL;
@@ -319,21 +335,25 @@ static ki_status binding(kt_call *call) {
     char now[KI_RFC3339_SIZE];
     ki_buffer_init(&patch, call->allocator, 0);
     ki_status status = begin(call, &t, true);
-    ki_str node = kt_json_get_str(yyjson_obj_get(yyjson_doc_get_root(t.body), "target"), "name");
+    yyjson_val *body = yyjson_doc_get_root(t.body), *meta = yyjson_obj_get(body, "metadata");
     ki_str assigned = kt_json_get_str(yyjson_obj_get(t.root, "spec"), "nodeName");
-    if (!status && !node.size) {
-        kt_causes causes;
-        kt_causes_init(&causes, call->allocator);
-        kt_causes_add(&causes, KT_CAUSE_REQUIRED, "target.name", node, "");
-        status = kt_fail_causes(call, &causes, "", "Binding", call->name);
-    }
+    if (!status)
+        status = check_binding(call, body);
     if (!status && assigned.size)
         status = kt_fail_conflict(call, "pods/binding", call->name, "pod %.*s is already assigned to node \"%.*s\"",
                                   (int)call->name.size, call->name.data, (int)assigned.size, assigned.data);
     if (!status) {
+        static const char *const merged[] = { "labels", "annotations" };
         ki_rfc3339_seconds(call->now_ms / 1000, now);
-        ki_buffer_append_string(&patch, "{\"spec\":{\"nodeName\":");
-        ki_buffer_append_json_string(&patch, node);
+        ki_buffer_append_string(&patch, "{\"metadata\":{");
+        for (size_t i = 0; i < sizeof merged / sizeof merged[0]; i++) {
+            yyjson_val *given = yyjson_obj_get(meta, merged[i]);
+            ki_buffer_printf(&patch, "%s\"%s\":", i ? "," : "", merged[i]);
+            if (!given || kt_json_append(&patch, given))
+                ki_buffer_append_string(&patch, "{}");
+        }
+        ki_buffer_append_string(&patch, "},\"spec\":{\"nodeName\":");
+        ki_buffer_append_json_string(&patch, kt_json_get_str(yyjson_obj_get(body, "target"), "name"));
         ki_buffer_printf(&patch,
                          "},\"status\":{\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"True\","
                          "\"lastProbeTime\":null,\"lastTransitionTime\":\"%s\"}]}}",
@@ -347,6 +367,26 @@ static ki_status binding(kt_call *call) {
     kt_object_unref(obj);
     end(&t);
     return status;
+}
+
+ki_status kt_binding(kt_call *call) {
+    yyjson_doc *body = NULL;
+    ki_status status = kt_body_read(call, &body);
+    if (status)
+        return status;
+    ki_str name = kt_json_get_str(yyjson_obj_get(yyjson_doc_get_root(body), "metadata"), "name");
+    char copy[KI_SUBDOMAIN_MAX + 1];
+    bool is_name = name.size > 0 && name.size < sizeof copy;
+    if (is_name)
+        memcpy(copy, name.data, name.size);
+    yyjson_doc_free(body);
+    if (!is_name)
+        return kt_fail_bad_request(call, "Name parameter required.");
+    kt_call pod = *call;
+    pod.name = (ki_str){ copy, name.size };
+    pod.storage = kt_storage_of(call->cluster, KI_PODS);
+    pod.resource = pod.storage->info->resource;
+    return binding(&pod);
 }
 
 /* ---- service accounts ---- */

@@ -7,6 +7,8 @@
 
 /* Returns true if the server serves this subresource. Discovery uses it too. */
 bool kt_subresource_is_served(const char *name);
+/* Handles POST …/bindings: binds the pod that the body names. */
+ki_status kt_binding(kt_call *call);
 /* Handles a request for the call's subresource, whose verb was checked. */
 ki_status kt_subresource(kt_call *call);
 

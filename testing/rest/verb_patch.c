@@ -127,6 +127,19 @@ static ki_status apply_patch(kt_call *call, const kt_write *write, patch_kind ki
     return status;
 }
 
+static ki_status check_type(kt_call *call, yyjson_val *patch) {
+    ki_str version = kt_json_get_str(patch, "apiVersion"), kind = kt_json_get_str(patch, "kind");
+    ki_buffer expected;
+    ki_buffer_init(&expected, call->allocator, 0);
+    ki_status status = kt_append_api_version(&expected, call->resource);
+    if (!status && (!ki_str_equals(version, expected.data) || !ki_str_equals(kind, call->resource->kind)))
+        status = kt_fail_bad_request(call, "invalid object type: %s%.*s, Kind=%.*s",
+                                     memchr(version.data, '/', version.size) ? "" : "/", (int)version.size,
+                                     version.data, (int)kind.size, kind.data);
+    ki_buffer_free(&expected);
+    return status;
+}
+
 /* Checks the requirements of an apply. */
 static ki_status begin_apply(kt_call *call, kt_write *write, yyjson_val *patch) {
     write->applied = patch;
@@ -140,6 +153,9 @@ static ki_status begin_apply(kt_call *call, kt_write *write, yyjson_val *patch) 
         return kt_fail_bad_request(call, "invalid object type: %s must be set",
                                    kt_json_get_str(patch, "kind").size ? "apiVersion" : "kind");
     yyjson_val *meta = yyjson_obj_get(patch, "metadata");
+    ki_status status = check_type(call, patch);
+    if (status)
+        return status;
     if (yyjson_arr_size(yyjson_obj_get(meta, "managedFields")))
         return kt_fail_bad_request(call, "metadata.managedFields must be nil");
     return kt_apply_check(call, write);
@@ -148,17 +164,33 @@ static ki_status begin_apply(kt_call *call, kt_write *write, yyjson_val *patch) 
 static ki_status create_applied(kt_call *call, const kt_write *write, yyjson_val *patch) {
     yyjson_doc *doc = NULL; /* a second document, because `patch` determines the manager's fields */
     ki_status status = kt_auth_check_create(call);
-    ki_str text = KI_STR("");
+    ki_str text = KI_STR(""), uid = kt_json_get_str(yyjson_obj_get(patch, "metadata"), "uid");
+    const char *plural = call->resource->plural;
     if (!status)
         status = kt_body_yaml(call, &text);
     if (!status)
         status = kt_json_read(call->allocator, text, &doc, NULL);
+    if (!status)
+        status = kt_change_check_name(call, patch);
+    if (!status && uid.size)
+        status = kt_fail_conflict(call, plural, call->name,
+                                  "uid mismatch: the provided object specified uid %.*s, and no existing object was "
+                                  "found",
+                                  (int)uid.size, uid.data);
     if (!status)
         status = kt_conform(call, KT_ORIGIN_APPLY, patch, &doc);
     if (!status)
         status = kt_change_create(call, write, yyjson_doc_get_root(doc));
     yyjson_doc_free(doc);
     return status;
+}
+
+static ki_status fail_force(kt_call *call) {
+    kt_causes causes;
+    kt_causes_init(&causes, call->allocator);
+    kt_causes_add(&causes, KT_CAUSE_FORBIDDEN, "force", (ki_str){ NULL, 0 },
+                  "may not be specified for non-apply patch");
+    return kt_fail_causes(call, &causes, "meta.k8s.io", "PatchOptions", (ki_str){ NULL, 0 });
 }
 
 ki_status kt_verb_patch(kt_call *call) {
@@ -172,6 +204,8 @@ ki_status kt_verb_patch(kt_call *call) {
         status = kind_of(call, &kind);
     if (!status)
         status = read_patch(call, kind, &patch);
+    if (!status && kind != PATCH_APPLY && kt_call_param(call, "force").size)
+        status = fail_force(call);
     if (!status && kind == PATCH_APPLY)
         status = begin_apply(call, &write, yyjson_doc_get_root(patch));
     kt_object *old = status ? NULL : kt_storage_get(call->storage, call->ns, call->name);

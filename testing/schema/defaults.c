@@ -89,6 +89,11 @@ static const struct {
     { "JobTemplateSpec", "{\"metadata\":{}}" },
     { "PersistentVolumeClaimSpec", "{\"volumeMode\":\"Filesystem\"}" },
     { "HPAScalingRules", "{\"selectPolicy\":\"Max\"}" },
+    { "LimitedPriorityLevelConfiguration", "{\"nominalConcurrencyShares\":30,\"lendablePercent\":0}" },
+    { "CSIDriverSpec",
+      "{\"attachRequired\":true,\"podInfoOnMount\":false,\"volumeLifecycleModes\":[\"Persistent\"],\"storageCapacity\":"
+      "false,\"fsGroupPolicy\":\"ReadWriteOnceWithFSType\",\"requiresRepublish\":false,\"seLinuxMount\":false,"
+      "\"preventPodSchedulingIfMissing\":false}" },
 };
 
 enum {
@@ -180,8 +185,12 @@ static void fill_service(filler *f, yyjson_mut_val *spec) {
     if (external)
         return;
     put_text(f, spec, "internalTrafficPolicy", "Cluster");
-    put_text(f, spec, "ipFamilyPolicy", "SingleStack");
-    put_json(f, spec, "ipFamilies", "[\"IPv4\"]");
+    /* A service without addresses and selector has addresses of both families. */
+    bool is_dual = is(spec, "clusterIP", "None") && yyjson_mut_obj_size(get(spec, "selector")) == 0;
+    put_text(f, spec, "ipFamilyPolicy", is_dual ? "RequireDualStack" : "SingleStack");
+    put_json(f, spec, "ipFamilies", is_dual ? "[\"IPv4\",\"IPv6\"]" : "[\"IPv4\"]");
+    if (is(spec, "sessionAffinity", "ClientIP"))
+        put_json(f, spec, "sessionAffinityConfig", "{\"clientIP\":{\"timeoutSeconds\":10800}}");
     if (balanced)
         put_json(f, spec, "allocateLoadBalancerNodePorts", "true");
     if (balanced || is(spec, "type", "NodePort"))
@@ -214,7 +223,7 @@ static void fill_deployment(filler *f, yyjson_mut_val *obj) {
 }
 
 static void fill_stateful(filler *f, yyjson_mut_val *obj) {
-    static const char *const defaults[4] = { "partition", "0" };
+    static const char *const defaults[4] = { "partition", "0", "maxUnavailable", "1" };
     fill_rolling(f, obj, defaults);
 }
 
@@ -268,6 +277,41 @@ static void fill_behavior(filler *f, yyjson_mut_val *obj) {
         put_json(f, down, "policies", "[{\"type\":\"Percent\",\"value\":100,\"periodSeconds\":15}]");
 }
 
+static void fill_ingress_address(filler *f, yyjson_mut_val *obj) {
+    if (get(obj, "ip"))
+        put_text(f, obj, "ipMode", "VIP");
+}
+
+/* Fills in the list of addresses of which `name` is the first: podIP and podIPs, podCIDR and podCIDRs. */
+static void fill_list_of(filler *f, yyjson_mut_val *obj, const char *name, const char *list_name, const char *member) {
+    yyjson_mut_val *one = get(obj, name);
+    if (!one || get(obj, list_name))
+        return;
+    yyjson_mut_val *copy = yyjson_mut_val_mut_copy(f->doc, one), *list = yyjson_mut_arr(f->doc);
+    if (member) {
+        yyjson_mut_val *element = yyjson_mut_obj(f->doc);
+        put(f, element, member, copy);
+        copy = element;
+    }
+    if (!copy || !yyjson_mut_arr_append(list, copy))
+        f->failed = true;
+    put(f, obj, list_name, list);
+}
+
+static void fill_pod_status(filler *f, yyjson_mut_val *obj) {
+    fill_list_of(f, obj, "podIP", "podIPs", "ip");
+}
+
+static void fill_node_spec(filler *f, yyjson_mut_val *obj) {
+    fill_list_of(f, obj, "podCIDR", "podCIDRs", NULL);
+}
+
+static void fill_node_status(filler *f, yyjson_mut_val *obj) {
+    yyjson_mut_val *capacity = get(obj, "capacity");
+    if (capacity && !get(obj, "allocatable"))
+        put(f, obj, "allocatable", yyjson_mut_val_mut_copy(f->doc, capacity));
+}
+
 static void fill_slice_port(filler *f, yyjson_mut_val *obj) {
     put_text(f, obj, "name", "");
 }
@@ -304,8 +348,58 @@ static void fill_requests(filler *f, yyjson_mut_val *containers) {
     }
 }
 
+/* Adds the tolerations of the admission plugin DefaultTolerationSeconds. */
+static void fill_tolerations(filler *f, yyjson_mut_val *spec) {
+    static const char *const keys[] = { "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable" };
+    put_json(f, spec, "tolerations", "[]");
+    yyjson_mut_val *list = get(spec, "tolerations"), *one;
+    for (size_t i = 0; yyjson_mut_is_arr(list) && i < sizeof keys / sizeof keys[0]; i++) {
+        size_t index, count;
+        bool has = false;
+        yyjson_mut_arr_foreach(list, index, count, one) {
+            yyjson_mut_val *key = get(one, "key"), *effect = get(one, "effect");
+            bool is_key = key ? yyjson_mut_equals_str(key, keys[i]) : yyjson_mut_get_len(key) == 0;
+            has = has || (is_key && (!effect || yyjson_mut_equals_str(effect, "NoExecute")));
+        }
+        yyjson_mut_val *added = has ? NULL : yyjson_mut_obj(f->doc);
+        if (!added)
+            continue;
+        put_text(f, added, "key", keys[i]);
+        put_text(f, added, "operator", "Exists");
+        put_text(f, added, "effect", "NoExecute");
+        put_json(f, added, "tolerationSeconds", "300");
+        if (!yyjson_mut_arr_append(list, added))
+            f->failed = true;
+    }
+}
+
+/* Sets the host ports of containers in the host's network. */
+static void fill_host_ports(filler *f, yyjson_mut_val *containers) {
+    size_t index, count, k, port_count;
+    yyjson_mut_val *container, *port;
+    yyjson_mut_arr_foreach(containers, index, count, container) {
+        yyjson_mut_arr_foreach(get(container, "ports"), k, port_count, port) {
+            yyjson_mut_val *number = get(port, "containerPort");
+            if (number && !get(port, "hostPort"))
+                put(f, port, "hostPort", yyjson_mut_val_mut_copy(f->doc, number));
+        }
+    }
+}
+
+static void fill_pod_spec(filler *f, yyjson_mut_val *spec) {
+    yyjson_mut_val *account = get(spec, "serviceAccountName");
+    if (account)
+        put(f, spec, "serviceAccount", yyjson_mut_val_mut_copy(f->doc, account));
+    if (yyjson_mut_is_true(get(spec, "hostNetwork"))) {
+        fill_host_ports(f, get(spec, "containers"));
+        fill_host_ports(f, get(spec, "initContainers"));
+    }
+}
+
 static void fill_pod(filler *f, yyjson_mut_val *root) {
     yyjson_mut_val *spec = get(root, "spec");
+    if (yyjson_mut_is_obj(spec))
+        fill_tolerations(f, spec);
     fill_requests(f, get(spec, "containers"));
     fill_requests(f, get(spec, "initContainers"));
 }
@@ -330,7 +424,12 @@ static const struct {
     { "HorizontalPodAutoscalerSpec", "io.k8s.api.autoscaling.v2", fill_autoscaler },
     { "HorizontalPodAutoscalerBehavior", NULL, fill_behavior },
     { "EndpointPort", "io.k8s.api.discovery.v1", fill_slice_port },
+    { "LoadBalancerIngress", NULL, fill_ingress_address },
+    { "PodStatus", NULL, fill_pod_status },
+    { "NodeSpec", NULL, fill_node_spec },
+    { "NodeStatus", NULL, fill_node_status },
     { "ReplicationController", NULL, fill_replication },
+    { "PodSpec", NULL, fill_pod_spec },
     { "Pod", NULL, fill_pod },
 };
 

@@ -66,6 +66,11 @@ static void index_of(kt_arena *arena, const kt_spot *spot, walk how, yyjson_val 
         kt_index_members(arena, val, ret_index);
 }
 
+/* Returns true if several elements of the list have this name. The manager of such elements owns them as a whole. */
+static bool is_repeated(const kt_index *index, ki_str name) {
+    return index->has_duplicates && kt_index_find(index, name) != kt_index_find_last(index, name);
+}
+
 /* ---- fields ---- */
 
 static bool is_empty_object(yyjson_val *val) {
@@ -82,10 +87,13 @@ kt_set *kt_typed_fields(kt_arena *arena, const kt_spot *spot, yyjson_val *val) {
     for (size_t i = 0; i < index.count; i++) {
         const kt_entry *one = &index.entries[i];
         kt_spot inner = how == WALK_MEMBERS ? kt_spot_member(spot, one->name, NULL) : kt_spot_element(spot);
+        bool repeated = how == WALK_ELEMENTS && is_repeated(&index, one->name);
+        if (repeated && kt_index_find(&index, one->name) != one)
+            continue;
         kt_set_entry *entry = kt_set_put(arena, set, how == WALK_MEMBERS ? "f:" : "", one->name);
         if (!entry)
             return set;
-        bool is_leaf = walk_of(&inner, one->val) == WALK_LEAF;
+        bool is_leaf = repeated || walk_of(&inner, one->val) == WALK_LEAF;
         bool is_named = how == WALK_MEMBERS && spot->layout == KT_LAYOUT_STRUCT;
         bool member = is_leaf || !is_named || is_empty_object(one->val);
         kt_set *below = is_leaf ? NULL : kt_typed_fields(arena, &inner, one->val);
@@ -135,9 +143,13 @@ static void note(kt_arena *arena, kt_set **set, const char *prefix, ki_str name,
     }
 }
 
+/* `is_new`: the object around the value is new, so that even fields that Go always writes are added. */
+static void compare(kt_arena *arena, const kt_spot *spot, yyjson_val *old, yyjson_val *val, bool is_new,
+                    kt_comparison *ret);
+
 static void compare_one(kt_arena *arena, const kt_spot *spot, const char *prefix, ki_str name, yyjson_val *old,
-                        yyjson_val *val, kt_comparison *out) {
-    bool always = is_always_there(spot);
+                        yyjson_val *val, bool is_new, kt_comparison *out) {
+    bool always = is_always_there(spot) && !is_new;
     if (is_not_written(spot, old))
         old = NULL;
     if (is_not_written(spot, val))
@@ -156,13 +168,49 @@ static void compare_one(kt_arena *arena, const kt_spot *spot, const char *prefix
         return;
     }
     kt_comparison below = { NULL, NULL, NULL };
-    kt_typed_compare(arena, spot, old, val, &below);
+    compare(arena, spot, old, val, is_new || (!old && !always), &below);
     note(arena, &out->added, prefix, name, !old && !always, below.added);
     note(arena, &out->modified, prefix, name, false, below.modified);
     note(arena, &out->removed, prefix, name, !val && !always, below.removed);
 }
 
+/* Returns true if both lists have equal elements of this name, in the same order. */
+static bool has_same_elements(kt_arena *arena, const kt_index *before, const kt_index *now, ki_str name) {
+    for (size_t i = 0, k = 0;; i++, k++) {
+        while (i < before->count && !ki_str_equal(before->entries[i].name, name))
+            i++;
+        while (k < now->count && !ki_str_equal(now->entries[k].name, name))
+            k++;
+        if (i >= before->count || k >= now->count)
+            return i >= before->count && k >= now->count;
+        if (!kt_equal(arena, before->entries[i].val, now->entries[k].val))
+            return false;
+    }
+}
+
+/* Compares the elements of a name that one of the lists has several times. Returns false for other elements. */
+static bool compare_repeated(kt_arena *arena, const kt_index *before, const kt_index *now, const kt_entry *one,
+                             kt_comparison *out) {
+    const kt_entry *first = kt_index_find(before, one->name), *other = kt_index_find(now, one->name);
+    if (!is_repeated(before, one->name) && !is_repeated(now, one->name))
+        return false;
+    if (one != first && (first || one != other))
+        return true; /* compared with the first one */
+    if (!first)
+        note(arena, &out->added, "", one->name, true, NULL);
+    else if (!other)
+        note(arena, &out->removed, "", one->name, true, NULL);
+    else if (!has_same_elements(arena, before, now, one->name))
+        note(arena, &out->modified, "", one->name, true, NULL);
+    return true;
+}
+
 void kt_typed_compare(kt_arena *arena, const kt_spot *spot, yyjson_val *old, yyjson_val *val, kt_comparison *ret) {
+    compare(arena, spot, old, val, false, ret);
+}
+
+static void compare(kt_arena *arena, const kt_spot *spot, yyjson_val *old, yyjson_val *val, bool is_new,
+                    kt_comparison *ret) {
     kt_index before, now;
     *ret = (kt_comparison){ NULL, NULL, NULL };
     walk how = walk_of(spot, old ? old : val);
@@ -174,14 +222,16 @@ void kt_typed_compare(kt_arena *arena, const kt_spot *spot, yyjson_val *old, yyj
     for (size_t i = 0; i < before.count && !arena->failed; i++) {
         const kt_entry *one = &before.entries[i], *other = kt_index_find(&now, one->name);
         kt_spot inner = how == WALK_MEMBERS ? kt_spot_member(spot, one->name, NULL) : kt_spot_element(spot);
-        compare_one(arena, &inner, prefix, one->name, one->val, other ? other->val : NULL, ret);
+        if (how == WALK_MEMBERS || !compare_repeated(arena, &before, &now, one, ret))
+            compare_one(arena, &inner, prefix, one->name, one->val, other ? other->val : NULL, is_new, ret);
     }
     for (size_t i = 0; i < now.count && !arena->failed; i++) {
         const kt_entry *one = &now.entries[i];
         if (kt_index_find(&before, one->name))
             continue;
         kt_spot inner = how == WALK_MEMBERS ? kt_spot_member(spot, one->name, NULL) : kt_spot_element(spot);
-        compare_one(arena, &inner, prefix, one->name, NULL, one->val, ret);
+        if (how == WALK_MEMBERS || !compare_repeated(arena, &before, &now, one, ret))
+            compare_one(arena, &inner, prefix, one->name, NULL, one->val, is_new, ret);
     }
     kt_set_sort(arena, ret->added);
     kt_set_sort(arena, ret->modified);
@@ -277,6 +327,8 @@ yyjson_mut_val *kt_typed_merge(kt_arena *arena, yyjson_mut_doc *doc, const kt_sp
                                yyjson_val *config) {
     if (arena->failed)
         return NULL;
+    if (yyjson_is_null(config) && old && walk_of(spot, old) != WALK_LEAF)
+        config = NULL; /* an object or list that is null in the configuration has no members there */
     if (!config || !old)
         return checked(arena, yyjson_val_mut_copy(doc, config ? config : old));
     walk how = walk_of(spot, config);

@@ -12,10 +12,6 @@
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end " \
     "with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is " \
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
-#define DNS_1035_MESSAGE \
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, " \
-    "and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is " \
-    "'[a-z]([-a-z0-9]*[a-z0-9])?')"
 #define TOO_LONG_63 "must be no more than 63 bytes"
 #define TOO_LONG_63_NAME "must be no more than 63 characters"
 #define TOO_LONG_253 "must be no more than 253 characters"
@@ -49,16 +45,10 @@ static const char *validate_name(const ki_resource *resource, ki_str name, bool 
     bool is_core = resource->group[0] == '\0';
     if (is_prefix && name.size && name.data[name.size - 1] == '-')
         name.size--; /* the generated part follows */
-    if (is_core && strcmp(resource->plural, "namespaces") == 0) {
+    if (is_core && (strcmp(resource->plural, "namespaces") == 0 || strcmp(resource->plural, "services") == 0)) {
         if (name.size > KI_LABEL_MAX)
             return TOO_LONG_63_NAME;
         return ki_is_dns_label(name) ? NULL : LABEL_MESSAGE;
-    }
-    if (is_core && strcmp(resource->plural, "services") == 0) {
-        if (name.size > KI_LABEL_MAX)
-            return TOO_LONG_63_NAME;
-        bool begins_with_digit = name.size && name.data[0] >= '0' && name.data[0] <= '9';
-        return ki_is_dns_label(name) && !begins_with_digit ? NULL : DNS_1035_MESSAGE;
     }
     return ki_label_check_subdomain(name);
 }

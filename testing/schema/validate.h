@@ -17,8 +17,8 @@ const char *kt_validate_dns_label(ki_str name);
 const char *kt_validate_wildcard(ki_str name); /* "*.example.com" */
 /* Adds the problems of name, generateName (both unless `is_update`), labels and annotations. */
 void kt_validate_meta(kt_causes *causes, const ki_resource *resource, yyjson_val *meta, bool is_update);
-/* Adds the problems of the annotations' size, owner references and finalizers. `old_meta` is NULL for a new object.
- * An object that is being deleted cannot get new finalizers. */
+/* Adds the problems of the annotations' size, owner references, finalizers, and fields that cannot change. `old_meta`
+ * is NULL for a new object. An object that is being deleted cannot get new finalizers. */
 void kt_validate_meta_refs(kt_causes *causes, yyjson_val *old_meta, yyjson_val *meta);
 
 #endif

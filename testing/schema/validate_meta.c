@@ -202,10 +202,25 @@ static void validate_added_finalizers(kt_causes *causes, yyjson_val *old, yyjson
     ki_buffer_free(&why);
 }
 
+/* Checks the fields that a client cannot change. A field that the client leaves out stays. */
+static void validate_immutable(kt_causes *causes, yyjson_val *old, yyjson_val *now) {
+    static const char *const members[] = { "uid", "deletionTimestamp", "deletionGracePeriodSeconds" };
+    bool is_deleting = yyjson_obj_get(old, "deletionTimestamp") != NULL;
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        yyjson_val *before = yyjson_obj_get(old, members[i]), *after = yyjson_obj_get(now, members[i]);
+        char field[FIELD_SIZE];
+        snprintf(field, sizeof field, "metadata.%s", members[i]);
+        if (after && !(i == 1 && is_deleting) && !yyjson_equals(before, after))
+            add_json(causes, field, after, "field is immutable");
+    }
+}
+
 void kt_validate_meta_refs(kt_causes *causes, yyjson_val *old_meta, yyjson_val *meta) {
     validate_annotations(causes, yyjson_obj_get(meta, "annotations"));
     validate_owners(causes, yyjson_obj_get(meta, "ownerReferences"));
     validate_finalizers(causes, yyjson_obj_get(meta, "finalizers"));
+    if (old_meta)
+        validate_immutable(causes, old_meta, meta);
     if (yyjson_obj_get(old_meta, "deletionTimestamp"))
         validate_added_finalizers(causes, yyjson_obj_get(old_meta, "finalizers"), yyjson_obj_get(meta, "finalizers"));
 }

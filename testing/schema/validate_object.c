@@ -4,6 +4,7 @@
 #include "src/base/quantity.h"
 #include "testing/schema/validate_ingress.h"
 #include "testing/schema/validate_pod.h"
+#include "testing/schema/validate_service.h"
 #include "testing/values/arena.h"
 #include "testing/values/base64.h"
 #include "testing/values/cron.h"
@@ -121,10 +122,15 @@ static void check_always_restarts(checked *c) {
                       "supported values: \"Always\"");
 }
 
+static yyjson_val *template_labels(const checked *c) {
+    yyjson_val *template = yyjson_obj_get(c->spec, "template");
+    return yyjson_obj_get(yyjson_obj_get(template, "metadata"), "labels");
+}
+
 /* Checks that the selector exists, is not empty, and selects the template's labels. */
 static void check_selector(checked *c, bool is_required) {
     yyjson_val *selector = yyjson_obj_get(c->spec, "selector");
-    yyjson_val *meta = yyjson_obj_get(yyjson_obj_get(c->spec, "template"), "metadata");
+    yyjson_val *labels = template_labels(c);
     bool is_empty = yyjson_is_obj(selector) && is_nothing(yyjson_obj_get(selector, "matchLabels")) &&
                     is_nothing(yyjson_obj_get(selector, "matchExpressions"));
     char detail[96];
@@ -133,8 +139,8 @@ static void check_selector(checked *c, bool is_required) {
         add_required(c, "spec.selector");
     if (is_empty)
         add_json(c, "spec.selector", selector, detail);
-    else if (!selects(selector, yyjson_obj_get(meta, "labels")))
-        add_json(c, "spec.template.metadata.labels", yyjson_obj_get(meta, "labels"), MISMATCH);
+    else if (!selects(selector, labels))
+        add_json(c, "spec.template.metadata.labels", labels, MISMATCH);
 }
 
 /* Checks that a member of the spec stays as it was; `field` is "spec.NAME". */
@@ -195,6 +201,24 @@ static void check_job_pod(checked *c, const char *path, yyjson_val *spec) {
 }
 
 static void job(checked *c) {
+    yyjson_val *selector = yyjson_obj_get(c->spec, "selector");
+    yyjson_val *meta = yyjson_obj_get(c->root, "metadata");
+    bool is_manual = yyjson_get_bool(yyjson_obj_get(c->spec, "manualSelector"));
+    bool is_generated = !is_manual && !c->old && !yyjson_obj_get(meta, "uid"); /* the server is about to set it */
+    ki_str job_name = kt_json_get_str(template_labels(c), "job-name"), name = kt_json_get_str(meta, "name");
+    char wanted[300];
+    if (is_generated && job_name.size && !ki_str_equal(job_name, name)) {
+        snprintf(wanted, sizeof wanted, "must be '%.*s'", (int)name.size, name.size ? name.data : "");
+        kt_causes_add(c->causes, KT_CAUSE_INVALID, "spec.template.metadata.labels[job-name]", job_name, wanted);
+    }
+    if (is_generated && selector)
+        add_json(c, "spec.selector", selector, "`selector` not auto-generated");
+    else if (!selector && !is_generated) {
+        add_required(c, "spec.selector");
+        add_json(c, "spec.template.metadata.labels", template_labels(c), MISMATCH);
+    } else if (selector) {
+        check_selector(c, true);
+    }
     check_job_pod(c, "spec.template.spec", c->spec);
     check_stays(c, "spec.completions");
     check_stays(c, "spec.selector");
@@ -320,40 +344,7 @@ static void pod(checked *c) {
 /* ---- services ---- */
 
 static void service(checked *c) {
-    yyjson_val *ports = yyjson_obj_get(c->spec, "ports"), *port;
-    ki_str type = kt_json_get_str(c->spec, "type"), address = kt_json_get_str(c->spec, "clusterIP");
-    ki_str old_address = kt_json_get_str(c->old_spec, "clusterIP");
-    bool is_external = ki_str_equals(type, "ExternalName");
-    size_t index, count;
-    if (yyjson_arr_size(ports) == 0 && !is_external && !ki_str_equals(address, "None"))
-        add_required(c, "spec.ports");
-    if (is_external && !kt_json_get_str(c->spec, "externalName").size)
-        add_required(c, "spec.externalName");
-    yyjson_arr_foreach(ports, index, count, port) {
-        char shown[32];
-        int64_t number = yyjson_get_sint(yyjson_obj_get(port, "port"));
-        snprintf(shown, sizeof shown, "%" PRId64, number);
-        if (count > 1 && !kt_json_get_str(port, "name").size)
-            kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true, "", "spec.ports[%zu].name", index);
-        if (number < 1 || number > PORT_MAX)
-            kt_validate_add(c->causes, KT_CAUSE_INVALID, ki_str_of(shown), false,
-                            "must be between 1 and 65535, inclusive", "spec.ports[%zu].port", index);
-    }
-    if (type.size && !is_external && !ki_str_equals(type, "ClusterIP") && !ki_str_equals(type, "NodePort") &&
-        !ki_str_equals(type, "LoadBalancer"))
-        kt_causes_add(c->causes, KT_CAUSE_NOT_SUPPORTED, "spec.type", type,
-                      "supported values: \"ClusterIP\", \"ExternalName\", \"LoadBalancer\", \"NodePort\"");
-    if (!is_external && old_address.size && address.size && !ki_str_equal(address, old_address)) {
-        ki_buffer shown;
-        ki_buffer_init(&shown, c->causes->text.allocator, 0);
-        ki_buffer_append_char(&shown, '[');
-        ki_buffer_append_json_string(&shown, address);
-        if (ki_buffer_append_char(&shown, ']'))
-            c->causes->text.failed = KI_ERR_NO_MEMORY;
-        kt_causes_add_value(c->causes, KT_CAUSE_INVALID, "spec.clusterIPs[0]", (ki_str){ shown.data, shown.size },
-                            false, "may not change once set");
-        ki_buffer_free(&shown);
-    }
+    kt_validate_service_spec(c->causes, c->old_spec, c->spec);
 }
 
 /* ---- config maps and secrets ---- */

@@ -82,8 +82,11 @@ static void check_ports(kt_causes *causes, const char *path, yyjson_val *ports) 
     yyjson_val *port;
     yyjson_arr_foreach(ports, index, count, port) {
         char own[2 * FIELD_SIZE], shown[32];
+        ki_str name = kt_json_get_str(port, "name");
         int64_t number = yyjson_get_sint(yyjson_obj_get(port, "containerPort"));
         snprintf(own, sizeof own, "%s.ports[%zu]", path, index);
+        if (name.size && index < COMPARED_MAX && is_named(ports, name, index))
+            kt_validate_add(causes, KT_CAUSE_DUPLICATE, name, true, "", "%s.name", own);
         snprintf(shown, sizeof shown, "%" PRId64, number);
         if (number == 0)
             kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true, "", "%s.containerPort", own);
@@ -91,6 +94,56 @@ static void check_ports(kt_causes *causes, const char *path, yyjson_val *ports) 
             kt_validate_add(causes, KT_CAUSE_INVALID, ki_str_of(shown), false, "must be between 1 and 65535, inclusive",
                             "%s.containerPort", own);
         check_choice(causes, own, "protocol", yyjson_obj_get(port, "protocol"), "SCTP,TCP,UDP");
+    }
+}
+
+/* Returns true if both ports take the same port of the host. */
+static bool is_same_host_port(yyjson_val *a, yyjson_val *b) {
+    ki_str left = kt_json_get_str(a, "protocol"), right = kt_json_get_str(b, "protocol");
+    return yyjson_get_sint(yyjson_obj_get(a, "hostPort")) == yyjson_get_sint(yyjson_obj_get(b, "hostPort")) &&
+           ki_str_equal(left.size ? left : KI_STR("TCP"), right.size ? right : KI_STR("TCP")) &&
+           ki_str_equal(kt_json_get_str(a, "hostIP"), kt_json_get_str(b, "hostIP"));
+}
+
+/* Returns true if a port before the port `until` of the container `last` has the same host port as `port`. */
+static bool is_taken(yyjson_val *containers, size_t last, size_t until, yyjson_val *port) {
+    size_t index, count, k, port_count;
+    yyjson_val *container, *other;
+    yyjson_arr_foreach(containers, index, count, container) {
+        if (index > last)
+            break;
+        yyjson_arr_foreach(yyjson_obj_get(container, "ports"), k, port_count, other) {
+            if (index == last && k == until)
+                break;
+            if (is_same_host_port(other, port))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Checks that containers take different ports of the host, and with the host's network their own. */
+static void check_host_ports(kt_causes *causes, const char *path, yyjson_val *containers, bool in_host_network) {
+    size_t index, count, k, port_count, compared = 0;
+    yyjson_val *container, *port;
+    yyjson_arr_foreach(containers, index, count, container) {
+        yyjson_arr_foreach(yyjson_obj_get(container, "ports"), k, port_count, port) {
+            int64_t number = yyjson_get_sint(yyjson_obj_get(port, "hostPort"));
+            ki_str protocol = kt_json_get_str(port, "protocol"), ip = kt_json_get_str(port, "hostIP");
+            char shown[96];
+            if (!number || compared++ > COMPARED_MAX)
+                continue;
+            snprintf(shown, sizeof shown, "%.*s/%.*s/%" PRId64, protocol.size ? (int)protocol.size % 16 : 3,
+                     protocol.size ? protocol.data : "TCP", (int)ip.size % 48, ip.size ? ip.data : "", number);
+            if (is_taken(containers, index, k, port))
+                kt_validate_add(causes, KT_CAUSE_DUPLICATE, ki_str_of(shown), true, "",
+                                "%s.containers[%zu].ports[%zu].hostPort", path, index, k);
+            snprintf(shown, sizeof shown, "%" PRId64, number);
+            if (in_host_network && number != yyjson_get_sint(yyjson_obj_get(port, "containerPort")))
+                kt_validate_add(causes, KT_CAUSE_INVALID, ki_str_of(shown), false,
+                                "must match `containerPort` when `hostNetwork` is true",
+                                "%s.containers[%zu].ports[%zu].hostPort", path, index, k);
+        }
     }
 }
 
@@ -266,6 +319,7 @@ void kt_validate_pod_spec(kt_causes *causes, const char *path, yyjson_val *spec,
     if (yyjson_arr_size(containers) == 0)
         kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true, "", "%s.containers", path);
     check_containers(causes, path, "containers", spec, NULL, checks_mounts);
+    check_host_ports(causes, path, containers, yyjson_is_true(yyjson_obj_get(spec, "hostNetwork")));
     check_containers(causes, path, "initContainers", spec, containers, checks_mounts);
     check_choice(causes, path, "restartPolicy", yyjson_obj_get(spec, "restartPolicy"), "Always,OnFailure,Never");
     check_choice(causes, path, "dnsPolicy", yyjson_obj_get(spec, "dnsPolicy"),

@@ -68,7 +68,7 @@ REST_TEST(objects_get_what_a_real_server_fills_in) {
         { APPS "statefulsets",
           POD("\"selector\":{\"matchLabels\":{\"a\":\"b\"}},\"volumeClaimTemplates\":[{\"metadata\":{\"name\":\"v\"},"
               "\"spec\":{}}]," TEMPLATE),
-          { "\"rollingUpdate\":{\"partition\":0}", "\"kind\":\"PersistentVolumeClaim\"",
+          { "\"rollingUpdate\":{\"partition\":0,\"maxUnavailable\":1}", "\"kind\":\"PersistentVolumeClaim\"",
             "\"volumeMode\":\"Filesystem\"" } },
         { APPS "daemonsets",
           POD("\"selector\":{\"matchLabels\":{\"a\":\"b\"}}," TEMPLATE),

@@ -127,12 +127,12 @@ VERSIONS_TEST(a_watch_shows_changes_of_all_versions_in_its_own) {
 
 VERSIONS_TEST(objects_stay_while_a_version_is_served) {
     kt_response response;
-    assert_int_equal(rest_send(&server, "PUT", CRDS "/foos.example.com", JSON, CRD(VERSION("v2", "true", BOTH, ""))),
+    assert_int_equal(rest_send(&server, "PATCH", CRDS "/foos.example.com", MERGE, CRD(VERSION("v2", "true", BOTH, ""))),
                      200);
     assert_int_equal(rest_get(&server, FOOS("v1") "/f"), 404);
     assert_int_equal(rest_get(&server, FOOS("v2") "/f"), 200);
     assert_true(rest_has(&server, "\"spec\":{\"a\":\"1\",\"replicas\":2}"));
-    assert_int_equal(rest_send(&server, "PUT", CRDS "/foos.example.com", JSON, CRD(ALL_VERSIONS)), 200);
+    assert_int_equal(rest_send(&server, "PATCH", CRDS "/foos.example.com", MERGE, CRD(ALL_VERSIONS)), 200);
     assert_int_equal(rest_get(&server, FOOS("v1") "/f"), 200);
     assert_int_equal(rest_send(&server, "DELETE", CRDS "/foos.example.com", NULL, NULL), 200);
     assert_int_equal(rest_post(&server, CRDS, CRD(ALL_VERSIONS)), 201);
