@@ -60,6 +60,7 @@ func allCases() []testCase {
 	cases = append(cases, storageCases...)
 	cases = append(cases, informerCases...)
 	cases = append(cases, rawCases...)
+	cases = append(cases, requestCases...)
 	cases = append(cases, webSocketCases...)
 	cases = append(cases, sampleCases...)
 	cases = append(cases, sampleKilledCases...)
