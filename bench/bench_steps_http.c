@@ -1,7 +1,10 @@
 /* bench_steps_http.c: how long one step of the loop takes with 200,000 objects of 1 KB that arrive over HTTP from the
  * embedded server, with malloc: the first list, relists and a resync, with both queues, with plain and streaming lists.
  * The server and each run of the client have a process of their own: what glibc does in a step depends on all that its
- * heap has seen. */
+ * heap has seen.
+ *
+ * `--object MB` does the same with two objects of this size: of one text, of many short ones, and these in the
+ * metadata. */
 #include "bench/small_objects.h"
 
 #include <kinformer-testing/server.h>
@@ -19,12 +22,16 @@ enum {
     SHORT_COUNT = 20000,
     ROUNDS = 3,
     SMALL = 830, /* bytes of an object besides its metadata */
+    SHORT_TEXT = 16,
     QUIET_MS = 100,
     TIMEOUT_MS = 120000,
     RESYNC_MS = 3600000
 };
 
 static unsigned object_count = COUNT;
+static size_t object_size = SMALL;
+static size_t text_size = SMALL; /* of each member of the object's data */
+static bool is_metadata;         /* the data is in annotations */
 static int rounds = ROUNDS;
 
 /* --- the server --------------------------------------------------------------------------------------------------- */
@@ -46,14 +53,24 @@ static const char *const scenes[SCENES] = {
 };
 
 static void put(ki_testing_server *server, const char *name, unsigned number, int state) {
-    char json[SMALL + 512], text[SMALL + 1];
-    memset(text, 'x', SMALL);
-    text[SMALL] = '\0';
-    int size = snprintf(json, sizeof json,
-                        "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"%s\","
-                        "\"namespace\":\"namespace-%u\",\"labels\":{\"state\":\"%d\"}},\"data\":{\"text\":\"%s\"}}",
-                        name, number % 100, state, text);
-    need(!ki_testing_server_put(server, KI_CONFIGMAPS, json, (size_t)size, NULL), "put");
+    static char *json;
+    size_t capacity = object_size + text_size + 512;
+    if (!json)
+        json = malloc(capacity);
+    need(json, "memory");
+    size_t size = (size_t)snprintf(json, capacity,
+                                   "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"%s\","
+                                   "\"namespace\":\"namespace-%u\",\"labels\":{\"state\":\"%d\"}%s{",
+                                   name, number % 100, state, is_metadata ? ",\"annotations\":" : "},\"data\":");
+    size_t begin = size;
+    for (unsigned i = 0; i == 0 || size - begin < object_size; i++) {
+        size += (size_t)snprintf(json + size, capacity - size, "%s\"text-%u\":\"", i ? "," : "", i);
+        memset(json + size, 'x', text_size);
+        size += text_size;
+        json[size++] = '"';
+    }
+    size += (size_t)snprintf(json + size, capacity - size, is_metadata ? "}},\"data\":{}}" : "}}");
+    need(!ki_testing_server_put(server, KI_CONFIGMAPS, json, size, NULL), "put");
 }
 
 static void name_of(unsigned number, char name[32]) {
@@ -271,7 +288,24 @@ static void measure(ki_queue_kind kind, bool streams) {
     fflush(stdout);
 }
 
+/* Measures with an object of so many MB, and the marker, which is as large. */
+static void measure_object(unsigned mb) {
+    object_count = 1;
+    object_size = (size_t)mb << 20;
+    static const char *const forms[] = { "one text", "many short texts", "many short annotations" };
+    for (int form = 0; form < 3; form++) {
+        text_size = form == 0 ? object_size : SHORT_TEXT;
+        is_metadata = form == 2;
+        printf("steps over HTTP: 2 objects of %u MB, %s\n", mb, forms[form]);
+        measure(KI_QUEUE_IN_ORDER, true);
+    }
+}
+
 int main(int argc, char **argv) {
+    if (argc > 2 && strcmp(argv[1], "--object") == 0) {
+        measure_object((unsigned)atoi(argv[2]));
+        return 0;
+    }
     if (argc > 1 && strcmp(argv[1], "--short") == 0) {
         object_count = SHORT_COUNT;
         rounds = 1;
