@@ -295,8 +295,8 @@ static void check_error(const sim_fetch *fetch, const ki_error *err) {
             FAIL(fetch, "%s found no object, but there was one all the time", name);
         break;
     case KI_ERR_TIMEOUT:
-        if (world->now < fetch->deadline && !is_hopeless(fetch))
-            FAIL(fetch, "%s times out too early", name);
+        if (fetch->deadline == INT64_MAX || (world->now < fetch->deadline && !is_hopeless(fetch)))
+            FAIL(fetch, "%s times out %s", name, fetch->deadline == INT64_MAX ? "without a limit" : "too early");
         break;
     case KI_ERR_CANCELLED:
         if (!fetch->is_cancelled && !world->fetches.is_stopping && !is_removed)
