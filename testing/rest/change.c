@@ -201,6 +201,10 @@ static ki_status fail_exists(kt_call *call, kt_object *existing, ki_str name) {
     return status;
 }
 
+static ki_buffer *warnings_of_meta(kt_call *call) {
+    return call->storage->custom ? &call->response->warnings : NULL;
+}
+
 static ki_status check_and_create(kt_call *call, const kt_write *write, yyjson_val *root) {
     yyjson_val *meta = yyjson_obj_get(root, "metadata");
     ki_str name = kt_json_get_str(meta, "name"), prefix = kt_json_get_str(meta, "generateName");
@@ -214,9 +218,11 @@ static ki_status check_and_create(kt_call *call, const kt_write *write, yyjson_v
     kt_causes causes;
     kt_causes_init(&causes, call->allocator);
     kt_validate_meta(&causes, call->resource, meta, false);
-    kt_validate_meta_refs(&causes, NULL, meta);
+    kt_validate_meta_refs(&causes, NULL, meta, warnings_of_meta(call));
     validate(call, &causes, NULL, root);
     status = kt_fail_causes(call, &causes, call->resource->group, call->resource->kind, name);
+    if (!status)
+        status = call->response->warnings.failed;
     if (status)
         return status;
     if (revision.size && !ki_str_equals(revision, "0") && !write->applied) /* an apply that creates ignores it */
@@ -309,8 +315,10 @@ static ki_status check_and_update(kt_call *call, const kt_write *write, kt_objec
     kt_causes causes;
     kt_causes_init(&causes, call->allocator);
     kt_validate_meta(&causes, call->resource, meta, true);
-    kt_validate_meta_refs(&causes, yyjson_obj_get(old_root, "metadata"), meta);
+    kt_validate_meta_refs(&causes, yyjson_obj_get(old_root, "metadata"), meta, warnings_of_meta(call));
     status = validate_update(call, &causes, old_root, root);
+    if (!status)
+        status = call->response->warnings.failed;
     if (status) {
         kt_causes_free(&causes);
         return status;

@@ -18,7 +18,8 @@ const char *kt_validate_wildcard(ki_str name); /* "*.example.com" */
 /* Adds the problems of name, generateName (both unless `is_update`), labels and annotations. */
 void kt_validate_meta(kt_causes *causes, const ki_resource *resource, yyjson_val *meta, bool is_update);
 /* Adds the problems of the annotations' size, owner references, finalizers, and fields that cannot change. `old_meta`
- * is NULL for a new object. An object that is being deleted cannot get new finalizers. */
-void kt_validate_meta_refs(kt_causes *causes, yyjson_val *old_meta, yyjson_val *meta);
+ * is NULL for a new object. An object that is being deleted cannot get new finalizers. `warnings` gets the new
+ * finalizers of a custom resource that have no domain; NULL: a built-in type, which does not allow them. */
+void kt_validate_meta_refs(kt_causes *causes, yyjson_val *old_meta, yyjson_val *meta, ki_buffer *warnings);
 
 #endif

@@ -33,8 +33,13 @@ static void add_json(kt_causes *causes, const char *field, yyjson_val *value, co
     ki_buffer_free(&shown);
 }
 
-static void validate_finalizers(kt_causes *causes, yyjson_val *finalizers) {
-    static const char *const standard[] = { "kubernetes", KT_FINALIZER_ORPHAN, KT_FINALIZER_FOREGROUND };
+static bool is_standard_finalizer(ki_str name) {
+    return ki_str_equals(name, "kubernetes") || ki_str_equals(name, KT_FINALIZER_ORPHAN) ||
+           ki_str_equals(name, KT_FINALIZER_FOREGROUND);
+}
+
+/* `warnings` NULL: a built-in type. */
+static void validate_finalizers(kt_causes *causes, yyjson_val *old, yyjson_val *finalizers, ki_buffer *warnings) {
     size_t index, count;
     yyjson_val *one;
     yyjson_arr_foreach(finalizers, index, count, one) {
@@ -44,14 +49,19 @@ static void validate_finalizers(kt_causes *causes, yyjson_val *finalizers) {
     }
     yyjson_arr_foreach(finalizers, index, count, one) {
         ki_str name = kt_json_str(one);
-        bool is_fine = name.size && memchr(name.data, '/', name.size) != NULL;
         char field[FIELD_SIZE];
-        for (size_t i = 0; i < sizeof standard / sizeof standard[0]; i++)
-            is_fine = is_fine || ki_str_equals(name, standard[i]);
         snprintf(field, sizeof field, "metadata.finalizers[%zu]", index);
-        if (!is_fine)
+        if (is_standard_finalizer(name) || (name.size && memchr(name.data, '/', name.size)))
+            continue;
+        if (!warnings)
             kt_causes_add(causes, KT_CAUSE_INVALID, field, name,
                           "name is neither a standard finalizer name nor is it fully qualified");
+        else if (!has(old, name))
+            ki_buffer_printf(warnings,
+                             "metadata.finalizers: \"%.*s\": prefer a domain-qualified finalizer name %sto avoid "
+                             "accidental conflicts with other finalizer writers\n",
+                             (int)name.size, name.size ? name.data : "",
+                             name.size && memchr(name.data, '.', name.size) ? "including a path (/) " : "");
     }
     if (has(finalizers, KI_STR(KT_FINALIZER_ORPHAN)) && has(finalizers, KI_STR(KT_FINALIZER_FOREGROUND)))
         add_json(causes, "metadata.finalizers", finalizers,
@@ -215,12 +225,13 @@ static void validate_immutable(kt_causes *causes, yyjson_val *old, yyjson_val *n
     }
 }
 
-void kt_validate_meta_refs(kt_causes *causes, yyjson_val *old_meta, yyjson_val *meta) {
+void kt_validate_meta_refs(kt_causes *causes, yyjson_val *old_meta, yyjson_val *meta, ki_buffer *warnings) {
+    yyjson_val *old = yyjson_obj_get(old_meta, "finalizers"), *finalizers = yyjson_obj_get(meta, "finalizers");
     validate_annotations(causes, yyjson_obj_get(meta, "annotations"));
     validate_owners(causes, yyjson_obj_get(meta, "ownerReferences"));
-    validate_finalizers(causes, yyjson_obj_get(meta, "finalizers"));
+    validate_finalizers(causes, old, finalizers, warnings);
     if (old_meta)
         validate_immutable(causes, old_meta, meta);
     if (yyjson_obj_get(old_meta, "deletionTimestamp"))
-        validate_added_finalizers(causes, yyjson_obj_get(old_meta, "finalizers"), yyjson_obj_get(meta, "finalizers"));
+        validate_added_finalizers(causes, old, finalizers);
 }

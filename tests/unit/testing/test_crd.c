@@ -371,6 +371,28 @@ REST_TEST(an_object_says_what_it_is_and_what_is_unknown_is_reported) {
     assert_true(rest_has(&server, "\"continue\":\"\"},\"items\":[{\"kind\":\"Foo\",\"apiVersion\":\"example.com/v1\""));
 }
 
+REST_TEST(a_new_finalizer_without_a_domain_is_warned_of) {
+    static const char *const has = "metadata.finalizers: \"plain\": prefer a domain-qualified finalizer name to avoid ";
+    char warnings[256];
+    assert_int_equal(rest_post(&server, CRDS, CRD), 201);
+    assert_int_equal(send("POST", FOOS, JSON,
+                          "{" FOO
+                          "\"metadata\":{\"name\":\"a\",\"finalizers\":[\"plain\",\"x.y/z\"]},\"spec\":{\"size\":3}}",
+                          warnings),
+                     201);
+    assert_non_null(strstr(warnings, has));
+    assert_null(strstr(warnings, "x.y/z"));
+    assert_int_equal(send("PATCH", FOOS "/a", "application/merge-patch+json",
+                          "{\"metadata\":{\"finalizers\":[\"plain\",\"with.dot\"]}}", warnings),
+                     200);
+    assert_non_null(
+        strstr(warnings, "\"with.dot\": prefer a domain-qualified finalizer name including a path (/) to "));
+    assert_null(strstr(warnings, "plain")); /* it was there */
+    assert_int_equal(rest_post(&server, "/api/v1/namespaces/default/configmaps",
+                               "{\"metadata\":{\"name\":\"a\",\"finalizers\":[\"plain\"]}}"),
+                     422);
+}
+
 REST_TEST(lists_and_maps_merge_as_the_schema_says) {
     static const char definition[] = CRD_HEAD
         "{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\","
