@@ -90,10 +90,11 @@ static ki_status pick(kt_call *call, const kt_snapshot *snapshot, const kt_selec
     if (!objects)
         return KI_ERR_NO_MEMORY;
     page picked = { .objects = objects, .remaining = -1 };
+    bool is_one_key = kt_selector_name(call).data && (call->ns.size || !call->resource->namespaced);
     size_t index = begin;
-    for (; index < end && !picked.more; index++) {
-        if (picked.count == room) {
-            picked.more = true; /* as the real server: also if no further object matches */
+    for (; index < end; index++) {
+        if (picked.count == room) { /* as the real server: also if no further object matches, but for one key */
+            picked.more = !is_one_key;
             break;
         }
         if (!kt_selector_matches(selector, snapshot->objects[index]))
