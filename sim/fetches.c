@@ -79,21 +79,13 @@ bool sim_fetches_is_get(const char *target, uint32_t *ret_key) {
     return false;
 }
 
-/* A failure is remembered: one informer alone has asked for the key, and waits before it asks again. A Retry-After is
- * for all keys of an informer. */
+/* A failure is remembered: one informer alone has asked for the key, and waits before it asks again. */
 static void check_waits(const sim_exchange *exchange) {
     sim_world *world = exchange->world;
-    const sim_fetches *fetches = &world->fetches;
-    const char *name = sim_key_text(exchange->fetched_key);
-    int64_t failed_at = fetches->keys[exchange->fetched_key].failed_at;
+    int64_t failed_at = world->fetches.keys[exchange->fetched_key].failed_at;
     if (sim_fetches_are_of_one(exchange) && failed_at && world->now - failed_at < BACKOFF_FIRST_MS * SIM_MILLISECOND)
-        sim_fail(world, "a request for %s comes %lld ms after one that failed", name,
+        sim_fail(world, "a request for %s comes %lld ms after one that failed", sim_key_text(exchange->fetched_key),
                  (long long)((world->now - failed_at) / SIM_MILLISECOND));
-    /* What arrives at the time of the Retry-After can have been sent before. */
-    if (__builtin_popcount(fetches->informers) == 1 && world->now < fetches->not_before &&
-        world->now > fetches->busy_at)
-        sim_fail(world, "a request for %s comes %lld ms before the end of the Retry-After of another object", name,
-                 (long long)((fetches->not_before - world->now) / SIM_MILLISECOND));
 }
 
 /* Each informer asks for itself: a key has one open request for each informer that was asked. */
@@ -150,16 +142,10 @@ void sim_fetches_note_unsent(sim_world *world, uint32_t key) {
     world->fetches.failed_at = world->fetches.keys[key].failed_at = world->now;
 }
 
-/* Notes whether the request failed, and its Retry-After, which counts for other keys once the whole response is there.
- * Of a response that was cut, the outcome is not known. */
+/* Notes whether the request failed. Of a response that was cut, that is not known. */
 static void note_outcome(const sim_exchange *exchange, bool is_cancelled) {
     sim_world *world = exchange->world;
-    bool is_busy = exchange->has_head && (exchange->status == 429 || exchange->status >= 500);
-    bool is_failure = !exchange->has_head || is_busy;
-    if (is_busy && !is_cancelled && exchange->requester->not_before > world->fetches.not_before) {
-        world->fetches.not_before = exchange->requester->not_before;
-        world->fetches.busy_at = world->now;
-    }
+    bool is_failure = !exchange->has_head || exchange->status == 429 || exchange->status >= 500;
     bool is_whole = exchange->end_status == KI_OK && !exchange->is_cut;
     bool is_result = exchange->has_head && !is_failure && !is_cancelled && is_whole;
     world->fetches.keys[exchange->fetched_key].failed_at = is_failure ? world->now : 0;
@@ -280,7 +266,8 @@ static bool is_hopeless(const sim_fetch *fetch) {
     const sim_fetches *fetches = &world->fetches;
     bool has_failed =
         fetches->failed_at && world->now - fetches->failed_at <= (BACKOFF_LONGEST_S + SLOW_S) * SIM_SECOND;
-    return has_failed || fetches->not_before > world->now || world->memory.refused || fetch->is_outwaited;
+    const sim_requester *requester = &world->network.requesters[sim_fetch_requester_number(fetch->key)];
+    return has_failed || requester->not_before > world->now || world->memory.refused || fetch->is_outwaited;
 }
 
 static void check_error(const sim_fetch *fetch, const ki_error *err) {

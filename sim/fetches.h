@@ -56,8 +56,6 @@ typedef struct sim_fetches {
         int64_t result_at;  /* ns: of the last request that can have had a result; 0: none */
     } keys[SIM_KEYS];
     int64_t failed_at;  /* ns: the last request that can have had no result, for any key; 0: none */
-    int64_t not_before; /* ns: the end of the last Retry-After, for any key */
-    int64_t busy_at;    /* ns: the end of that response */
     uint32_t informers; /* bits of those that were asked for any key */
 } sim_fetches;
 

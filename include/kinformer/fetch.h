@@ -14,11 +14,14 @@
  * names are remembered; the oldest go first. What the cache has comes first, and a deletion that the cache sees ends
  * what is remembered of the object.
  *
- * A failed request, for lack of a connection or with HTTP 429 or 5xx, is repeated after a growing delay, or after its
+ * A failed request, for lack of a response or with HTTP 429 or 5xx, is repeated after a growing delay, or after its
  * Retry-After of up to a day, while somebody waits. Until then the failure counts: who cannot wait that long gets it
- * at once. If no request has had a response since the failed one was sent, the server is away, and the failure
- * counts for every key. Nobody waits for a request that has taken as long as that wait would: of many who ask
- * for one key in turn, the first waits its time limit for each attempt, and the others do not.
+ * at once. A response counts for its own key only. A failure without a response, if no other request had one since the
+ * failed one was sent, counts for every key: the server is away. That is known at once if nothing accepts connections.
+ * A server that is frozen, and takes requests without a response, is away only once a request has failed: after
+ * KI_CLIENT_TIMEOUT_MS (30 s). Until then, also at each new attempt, each new key costs its first caller the whole time
+ * limit. Nobody waits for a request that has taken as long as that wait would: of many who ask for one key in turn, the
+ * first waits its time limit for each attempt, and the others do not.
  *
  * A fetched object is made as the informer makes its own, with view and transform; with KI_KEEP_METADATA it has no more
  * than the cache's, with KI_KEEP_VIEW and KI_KEEP_KEYS no content. An object that lost its content at a limit
@@ -55,7 +58,8 @@ enum {
  * response),
  * KI_ERR_CANCELLED (the informer is stopped or removed), KI_ERR_INVALID (the key, or a namespace that is not the
  * informer's), KI_ERR_PARSE and KI_ERR_LIMIT (the object), KI_ERR_DEADLOCK (called in a handler, on the loop's thread,
- * or on the thread that steps the engine), KI_ERR_STATE (an informer by name whose resource is not found yet),
+ * or on the thread that steps the engine), KI_ERR_STATE (an informer by name whose resource is not found yet; the
+ * factory is not started, or nothing drives the engine that it was given),
  * KI_ERR_UNSUPPORTED (an informer with a source of the program's own), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_informer_get_or_fetch(ki_informer *informer, const char *key, int64_t timeout_ms,
                                                         ki_object **ret_obj, ki_error *err);

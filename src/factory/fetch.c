@@ -139,6 +139,9 @@ ki_status ki_informer_get_or_fetch(ki_informer *informer, const char *key, int64
     }
     if (ki_callback_is_inside(informer->owner) || ki_engine_on_loop(informer->engine))
         return ki_error_set(err, KI_ERR_DEADLOCK, "fetching an object on a thread that the request needs");
+    if (ki_engine_is_idle(informer->engine) && !ki_engine_is_stopping(informer->engine))
+        return ki_error_set(err, KI_ERR_STATE,
+                            "nothing drives the engine: start the factory, or drive the engine that it was given");
     ki_cond changed;
     status = ki_cond_init(&changed, err);
     if (status)

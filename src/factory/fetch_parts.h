@@ -92,7 +92,7 @@ struct ki_fetcher {
     ki_fetch_wait *last_decided; /* with handlers; the last one, whose next is the first */
     unsigned flying;
     bool is_closed;
-    int64_t not_before;   /* no request is sent before: a Retry-After, or the server is away */
+    int64_t not_before;   /* no request is sent before: the server is away */
     ki_kept_error away;   /* why */
     ki_backoff backoff;   /* while the server is away */
     int64_t responded_at; /* the last response of any kind */

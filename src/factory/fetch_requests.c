@@ -8,27 +8,31 @@
 #include "src/object/keep.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* --- the end of a request; caller holds the mutex ----------------------------------------------------------------- */
 
-/* From now on no object is requested before `until`. */
-static void hold(ki_fetcher *fetcher, int64_t until, const ki_error *why) {
-    if (until <= fetcher->not_before)
-        return;
-    fetcher->not_before = until;
-    ki_error_keep(fetcher->allocator, &fetcher->away, why);
+/* Until the next attempt no object is requested: the server is away. What those who ask for another object are told
+ * does not name this one. */
+static void hold(ki_fetcher *fetcher, const ki_fetch_item *item, int64_t now, const ki_error *err) {
+    ki_error away = *err;
+    size_t size = strlen(item->key);
+    const char *cause = ki_error_message(err), *place = strstr(cause, item->key);
+    if (place && strncmp(place + size, ": ", 2) == 0)
+        cause = place + size + 2;
+    ki_error_set(&away, err->code, "the server is away: %.380s", cause);
+    away.category = err->category;
+    fetcher->not_before = now + ki_backoff_next(&fetcher->backoff, now, ki_engine_random(fetcher->informer->engine));
+    ki_error_keep(fetcher->allocator, &fetcher->away, &away);
 }
 
-/* A Retry-After is the server's for all objects. So is a failure without a response, if no other request had one since
- * this one was sent: the server is away. */
-static void note_failure(const ki_fetch_item *item, const ki_error *err) {
+/* Without a response, and if no other request had one since this one was sent, the server is away. Any response says
+ * something of its own object only. */
+static void note_failure(const ki_fetch_item *item, int64_t now, const ki_error *err) {
     ki_fetcher *fetcher = item->fetcher;
-    int64_t now = ki_engine_now(fetcher->informer->engine), ms = ki_retry_after_ms(err->retry_after_ms);
-    if (ms > 0)
-        hold(fetcher, ki_time_after_ms(now, ms), err);
     bool is_away = !err->http_status && err->code != KI_ERR_NO_MEMORY && fetcher->responded_at < item->sent_at;
     if (is_away && fetcher->not_before <= now)
-        hold(fetcher, now + ki_backoff_next(&fetcher->backoff, now, ki_engine_random(fetcher->informer->engine)), err);
+        hold(fetcher, item, now, err);
 }
 
 /* The server is not away. */
@@ -48,9 +52,12 @@ static void wait_until(ki_fetch_item *item, int64_t at, const ki_error *failure)
 
 static void retry_later(ki_fetch_item *item, const ki_error *err) {
     ki_fetcher *fetcher = item->fetcher;
-    int64_t now = ki_engine_now(fetcher->informer->engine);
+    int64_t now = ki_engine_now(fetcher->informer->engine), ms = ki_retry_after_ms(err->retry_after_ms);
     int64_t at = now + ki_backoff_next(&item->backoff, now, ki_engine_random(fetcher->informer->engine));
-    note_failure(item, err);
+    int64_t given = ms > 0 ? ki_time_after_ms(now, ms) : at;
+    note_failure(item, now, err);
+    if (at < given)
+        at = given;
     wait_until(item, at > fetcher->not_before ? at : fetcher->not_before, err);
 }
 

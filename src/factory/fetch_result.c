@@ -51,6 +51,13 @@ static ki_status check_selectors(const ki_informer *informer, const char *body, 
     return status;
 }
 
+/* The response has no object, but the page of a proxy or so: says of which request, and whose fault it is. */
+static void name_garbage(const ki_fetch_item *item, ki_error *err) {
+    ki_error_prefix(err, "get %s %.200s: the response is no object", item->fetcher->informer->selection->resource.plural,
+                    item->key);
+    err->category = KI_CATEGORY_SERVER;
+}
+
 /* Makes the object of a response as the informer makes and keeps its own. */
 static ki_status make_object(const ki_informer *informer, const ki_response *response, ki_object **ret_obj,
                              ki_error *err) {
@@ -134,6 +141,8 @@ void ki_fetch_result(const ki_fetch_item *item, const ki_response *response, con
         set_none(item, ret_err);
     else
         *ret_err = *failure;
+    if (!failure && ret_err->code == KI_ERR_PARSE)
+        name_garbage(item, ret_err);
     if (!ret_err->code || ret_err->code == KI_ERR_NOT_FOUND)
         *ret_obj = newest(informer, item->key, *ret_obj);
     if (*ret_obj)

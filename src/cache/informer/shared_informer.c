@@ -227,7 +227,10 @@ static ki_status make_queue(ki_informer *informer, ki_error *err) {
         .batch_size = KI_INFORMER_SLICE,
         .seed = informer->options.seed,
     };
-    return ki_queue_new(&options, &informer->queue, err);
+    ki_status status = ki_queue_new(&options, &informer->queue, err);
+    if (status == KI_ERR_INVALID)
+        ki_error_prefix(err, ".queue");
+    return status;
 }
 
 static ki_status make_store_and_queue(ki_informer *informer, ki_error *err) {

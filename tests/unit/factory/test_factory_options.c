@@ -146,7 +146,7 @@ TEST(an_informer_has_the_queue_that_it_was_asked_for) {
     assert_ptr_not_equal(nodes->queue->ops, queue->ops);
     const ki_informer_options unknown = KI_INFORMER_OPTIONS(.queue = (ki_queue_kind)2);
     assert_int_equal(ki_factory_informer(h.factory, KI_SERVICES, &unknown, &services, &err), KI_ERR_INVALID);
-    assert_string_equal(err.message, "2 is no kind of queue");
+    assert_string_equal(err.message, ".queue: 2 is no kind of queue");
     assert_null(services);
     close_host(&h);
     queue->ops->free(queue);

@@ -141,9 +141,9 @@ CONTROLLER_TEST(no_request_comes_before_the_retry_after_of_the_last) {
     stage_advance(&stage, 30000);
     fetch_expect("");
     fetch_ask(pods, "shop/a", 10000);
-    fetch_ask(pods, "shop/b", 10000); /* the server is busy for all objects */
+    fetch_ask(pods, "shop/b", 10000); /* another object has its own response */
     stage_advance(&stage, 29000);
-    fetch_expect("shop/a timeout;shop/b timeout;");
+    fetch_expect("shop/a timeout;shop/b not found;");
     stage_advance(&stage, 2000);
     fetch_expect("shop/a 1;");
 }
@@ -450,6 +450,15 @@ static void *ask_on(void *user) {
         ki_object_unref(obj);
     }
     return NULL;
+}
+
+CONTROLLER_TEST(a_thread_does_not_wait_while_nothing_drives_the_engine) {
+    ki_object *obj = NULL;
+    ki_error err = KI_ERROR_INIT;
+    ki_informer *pods = fetch_pods(NULL);
+    assert_int_equal(ki_informer_get_or_fetch(pods, "shop/a", -1, &obj, &err), KI_ERR_STATE);
+    assert_string_equal(ki_error_message(&err), "nothing drives the engine: start the factory, or drive the engine that "
+                                                "it was given");
 }
 
 TEST(threads_wait_for_their_answers) {

@@ -75,6 +75,16 @@ CONTROLLER_TEST(the_error_tells_an_object_that_fails_from_a_server_that_is_away)
     assert_non_null(strstr(fetch_last_error.message, "shop/b is unknown: get pods shop/b: "));
 }
 
+CONTROLLER_TEST(a_proxy_s_page_instead_of_the_object_is_no_fault_of_the_program) {
+    fetch_fault("garbage,which=0,verb=get,resource=pods,name=a");
+    fetch_fault(FETCH_NO_LIST);
+    ki_informer *pods = fetch_pods(NULL);
+    stage_start(&stage);
+    ask_at_once(pods, "shop/a", "shop/a malformed;");
+    assert_int_equal(fetch_last_error.category, KI_CATEGORY_SERVER);
+    assert_non_null(strstr(fetch_last_error.message, "get pods shop/a: the response is no object: "));
+}
+
 CONTROLLER_TEST(a_server_that_is_away_is_not_asked_for_each_name) {
     fetch_fault(FETCH_COUNT_GETS);
     fetch_fault(AWAY);
@@ -151,8 +161,39 @@ CONTROLLER_TEST(what_waits_longer_than_a_retry_after_is_told_so_at_once) {
     ask_at_once(pods, "shop/a", "shop/a timeout;");
     assert_int_equal(fetch_last_error.http_status, 429);
     assert_int_equal(fetch_last_error.retry_after_ms, 60000);
-    ask_at_once(pods, "shop/b", "shop/b timeout;"); /* the server is busy for all objects */
+    ask_at_once(pods, "shop/a", "shop/a timeout;");
     assert_int_equal(fetch_last_error.http_status, 429);
+}
+
+static void expect_no_delay_of_others(const char *fault) {
+    fetch_fault(fault);
+    fetch_fault(FETCH_NO_LIST);
+    stage_put(&stage, KI_PODS, "shop/b", "\"labels\":{\"v\":\"1\"}");
+    ki_informer *pods = fetch_pods(NULL);
+    stage_start(&stage);
+    ask_at_once(pods, "shop/a", "shop/a timeout;");
+    ask_at_once(pods, "shop/b", "shop/b 1;");
+    ask_at_once(pods, "shop/c", "shop/c not found;");
+    ask_at_once(pods, "shop/a", "shop/a timeout;");
+}
+
+CONTROLLER_TEST(a_429_with_retry_after_counts_for_its_own_object) {
+    expect_no_delay_of_others("status,code=429,retry-after=86400,verb=get,resource=pods,name=a");
+}
+
+CONTROLLER_TEST(a_503_with_retry_after_counts_for_its_own_object) {
+    expect_no_delay_of_others("status,code=503,retry-after=86400,verb=get,resource=pods,name=a");
+}
+
+CONTROLLER_TEST(what_an_object_is_told_of_a_server_that_is_away_names_no_other) {
+    fetch_fault(AWAY);
+    fetch_fault(FETCH_NO_LIST);
+    ki_informer *pods = fetch_pods(NULL);
+    stage_start(&stage);
+    ask_at_once(pods, "shop/a", "shop/a timeout;");
+    ask_at_once(pods, "shop/b", "shop/b timeout;");
+    assert_non_null(strstr(fetch_last_error.message, "shop/b is unknown: the server is away: "));
+    assert_null(strstr(fetch_last_error.message, "shop/a"));
 }
 
 /* Returns false if the question could not be asked. */
