@@ -53,8 +53,8 @@ static ki_status check_selectors(const ki_informer *informer, const char *body, 
 
 /* The response has no object, but the page of a proxy or so: says of which request, and whose fault it is. */
 static void name_garbage(const ki_fetch_item *item, ki_error *err) {
-    ki_error_prefix(err, "get %s %.200s: the response is no object", item->fetcher->informer->selection->resource.plural,
-                    item->key);
+    const ki_resource *resource = &item->fetcher->informer->selection->resource;
+    ki_error_prefix(err, "get %s %.200s: the response is no object", resource->plural, item->key);
     err->category = KI_CATEGORY_SERVER;
 }
 

@@ -46,7 +46,8 @@ typedef struct ki_deltas {
  * are retried behind all others, unless a newer change of their key or a list has arrived: a bad key blocks no other,
  * as with the RetryOnError that client-go had. Of a batch none counts as processed: the in-order queue passes its
  * changes one by one, and retries those that fail. Changes stay first with KI_ERR_NO_MEMORY, because all others would
- * fail, too. A part of a list or resync that fails with `*ret_requeue` starts it over, and later changes wait.
+ * fail, too: a list or resync starts over. If a part of a list fails otherwise with `*ret_requeue`, its changes are
+ * passed one by one, as parts, and those that fail wait for their retry. A last part without changes is retried.
  * Change the known objects last: a list finds deletions by them. Must not change the queue or pop from it. */
 typedef ki_status (*ki_process)(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) KI_NOEXCEPT;
 

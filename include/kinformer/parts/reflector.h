@@ -33,8 +33,8 @@ typedef struct ki_reflector_options {
     ki_transform_step transform; /* applied to each decoded object */
     /* With its `get`, an object that a list repeats is in memory once. With `store`: that store's. */
     ki_known_objects known;
-    /* Called for each new state. `retry_at`: the time of the next attempt, as ki_engine_now has it, in nanoseconds; -1:
-     * none is planned. */
+    /* Called for each new state. `cause` is NULL without a failure. `retry_at`: the time of the next attempt, as
+     * ki_engine_now has it, in nanoseconds; -1: none is planned. */
     void (*on_state)(ki_state state, const ki_error *cause, int64_t retry_at, void *user) KI_NOEXCEPT;
     /* The progress of a list; total -1: unknown. */
     void (*on_listed)(size_t listed, int64_t total, void *user) KI_NOEXCEPT;

@@ -48,8 +48,10 @@ void ki_fifo_note_passed(ki_fifo *fifo, const ki_change *changes, size_t count) 
     }
 }
 
-/* Adds changes of one key, in place of those that failed before. Takes references. */
+/* Adds changes of one key, in place of those that failed before; a resync is no newer than those. Takes references. */
 static ki_status add_failed(ki_fifo *fifo, const ki_change *changes, size_t count) {
+    if (changes[0].is_resync && ki_map_has(&fifo->failed, ki_str_of(ki_object_key(changes[0].obj))))
+        return KI_OK;
     ki_failed *failed = ki_alloc(&fifo->allocator, sizeof *failed + count * sizeof *changes);
     if (!failed)
         return KI_ERR_NO_MEMORY;

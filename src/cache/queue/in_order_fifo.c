@@ -2,8 +2,8 @@
  * on as the deletions of the known objects that are not in it, then its objects. See queue.h.
  *
  * An arrival that pop hands over stays the first until it is processed. After a lack of memory the order is thus
- * unchanged. Of a batch that fails otherwise, and is to be retried, pop hands out the events one by one: the one that
- * fails waits, and the others do not (ki_fifo_stays). */
+ * unchanged. Of a batch, or a slice of a list, that fails otherwise, and is to be retried, pop hands out the changes
+ * one by one: the one that fails waits, and the others do not (ki_fifo_stays). */
 #include "src/cache/queue/fifo.h"
 
 #include "src/base/error.h"
@@ -14,6 +14,8 @@ typedef struct in_order_fifo {
     ki_fifo base;      /* first */
     size_t processing; /* front arrivals that are being processed */
     size_t singly;     /* front arrivals that pop hands out one by one: a batch with them has failed */
+    size_t at_single;  /* of a list: the next change of the batch to hand out so, up to `singles`; with references */
+    size_t singles;
     bool is_releasing; /* the first arrival is a processed list: pop releases its objects, a slice at a time */
     ki_map keys;       /* of the current batch; empty between pops */
     ki_change *batch;  /* the current batch: `first`, or allocated with room for a whole batch */
@@ -124,14 +126,47 @@ static ki_status gather_part(in_order_fifo *fifo, ki_queued_list *list, size_t *
     return status;
 }
 
-/* Passes a slice of a list or resync on as a part, or releases one. A part that is not processed starts the list over:
- * what was staged of it is dropped. */
+/* The batch, a slice of a list, has failed: pop hands out its changes one by one. What is known may end meanwhile. */
+static void begin_singles(in_order_fifo *fifo, size_t count) {
+    fifo->at_single = 0;
+    fifo->singles = count;
+    for (size_t i = 0; i < count; i++)
+        ki_object_ref(fifo->batch[i].obj);
+}
+
+static void end_single(in_order_fifo *fifo) {
+    ki_object_unref(fifo->batch[fifo->at_single++].obj);
+}
+
+/* Passes one change of a slice on, as a part of its list. */
+static ki_status pop_single(in_order_fifo *fifo, const ki_queued_list *list, ki_process process, void *user,
+                            ki_error *err) {
+    const ki_change *change = &fifo->batch[fifo->at_single];
+    const ki_deltas deltas = {
+        .items = change, .count = 1, .is_part = true, .resource_version = list->resource_version
+    };
+    bool requeue = false;
+    fifo->processing = 1;
+    ki_status status = process(&deltas, user, &requeue, err);
+    fifo->processing = 0;
+    if (requeue && ki_fifo_stays(&fifo->base, change, 1, status))
+        return status;
+    if (!requeue)
+        ki_fifo_note_passed(&fifo->base, change, 1);
+    end_single(fifo);
+    return status;
+}
+
+/* Passes a slice of a list or resync on as a part, or releases one. After a lack of memory the list starts over: what
+ * was staged of it is dropped. */
 static ki_status pop_list(in_order_fifo *fifo, ki_process process, void *user, ki_error *err) {
     ki_queued_list *list = at(fifo, 0)->list;
     if (fifo->is_releasing) {
         release_some(fifo, list);
         return KI_OK;
     }
+    if (fifo->at_single < fifo->singles)
+        return pop_single(fifo, list, process, user, err);
     if (list->phase == KI_LIST_BEGINS && ki_fifo_look_at_failed(&fifo->base, list)) {
         fifo->base.queue.work = 1;
         return KI_OK;
@@ -148,10 +183,15 @@ static ki_status pop_list(in_order_fifo *fifo, ki_process process, void *user, k
     fifo->processing = 1;
     status = process(&deltas, user, &requeue, err);
     fifo->processing = 0;
+    if (requeue && status && status != KI_ERR_NO_MEMORY && deltas.count) {
+        begin_singles(fifo, deltas.count);
+        return KI_OK;
+    }
     fifo->base.queue.stays_first = requeue;
     if (requeue) {
-        ki_queued_list_rewind(list);
-        return status;
+        if (!status || status == KI_ERR_NO_MEMORY)
+            ki_queued_list_rewind(list);
+        return status; /* else the end of the list comes again */
     }
     ki_fifo_note_passed(&fifo->base, deltas.items, deltas.count);
     if (!deltas.is_part) {
@@ -181,6 +221,8 @@ static size_t fifo_length(const ki_queue *queue) {
 
 static void fifo_free(ki_queue *queue) {
     in_order_fifo *fifo = of(queue);
+    while (fifo->at_single < fifo->singles)
+        end_single(fifo);
     ki_map_free(&fifo->keys);
     if (fifo->batch != &fifo->first)
         ki_free(&fifo->base.allocator, fifo->batch);

@@ -169,6 +169,51 @@ TEST(a_bad_key_blocks_no_other_and_is_tried_after_growing_delays) {
     }
 }
 
+TEST(a_bad_key_of_a_list_blocks_no_other_of_it) {
+    for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
+        stage s;
+        open_stage(&s, kind);
+        s.bad = "b";
+        play(&s, "{10: a=5 b=6 c=7}; open");
+        assert_seen(&s, "+a +c");
+        assert_int_equal(s.reports, 1);
+        assert_in_range(s.retry_ms, 800, 1600);
+        assert_false(ki_queue_has_synced(s.queue)); /* the first list has b, too */
+        play(&s, "+d=13");
+        assert_seen(&s, "+d");
+        assert_true(test_engine_advance(&s.engine, 60000));
+        assert_seen(&s, "");
+        assert_in_range(s.reports, 3, 9);
+        s.bad = NULL;
+        assert_true(test_engine_advance(&s.engine, 60000));
+        assert_seen(&s, "+b");
+        assert_true(ki_queue_has_synced(s.queue));
+        assert_int_equal(ki_queue_length(s.queue), 0);
+        close_parts(&s);
+    }
+}
+
+TEST(a_list_with_a_bad_deletion_or_of_bad_keys_ends) {
+    stage s;
+    open_stage(&s, KI_QUEUE_IN_ORDER);
+    play(&s, "{10: a=5 b=6}; open");
+    assert_seen(&s, "+a +b");
+    s.bad = "a";
+    play(&s, "fail 410; wait 2000; {20: b=6 c=15}; open");
+    assert_seen(&s, "~b +c");
+    assert_int_equal(ki_queue_length(s.queue), 1); /* what waits for its retry */
+    s.bad = NULL;
+    assert_true(test_engine_advance(&s.engine, 60000));
+    assert_seen(&s, "-a");
+    close_parts(&s);
+    open_stage(&s, KI_QUEUE_IN_ORDER);
+    s.failures = 3; /* both at once, and each */
+    play(&s, "{10: a=5 b=6}; open");
+    assert_int_equal(ki_queue_length(s.queue), 2);
+    assert_int_equal(s.reports, 2);
+    close_parts(&s); /* with what waits */
+}
+
 TEST(of_many_keys_that_fail_at_once_each_comes_again) {
     for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
         stage s;

@@ -457,8 +457,7 @@ CONTROLLER_TEST(a_thread_does_not_wait_while_nothing_drives_the_engine) {
     ki_error err = KI_ERROR_INIT;
     ki_informer *pods = fetch_pods(NULL);
     assert_int_equal(ki_informer_get_or_fetch(pods, "shop/a", -1, &obj, &err), KI_ERR_STATE);
-    assert_string_equal(ki_error_message(&err), "nothing drives the engine: start the factory, or drive the engine that "
-                                                "it was given");
+    assert_non_null(strstr(ki_error_message(&err), "nothing drives the engine: start the factory, or "));
 }
 
 TEST(threads_wait_for_their_answers) {
