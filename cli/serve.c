@@ -194,7 +194,7 @@ static const flag flags[] = {
     FLAG("pods", 0, FLAG_NUMBER, pods, "N", "generate objects: about N pods with their owners"),
     FLAG("nodes", 0, FLAG_NUMBER, nodes, "N", "generate objects: N nodes (default with --pods: one for 30 pods)"),
     FLAG("churn", 0, FLAG_NUMBER, churn, "RATE", "change RATE generated objects a second"),
-    FLAG("seed", 0, FLAG_NUMBER, seed, "N", "generate the same objects, uids and names again with the same N"),
+    FLAG("seed", 0, FLAG_NUMBER, seed, "N", "generate the same objects again with the same N, with uids of their own"),
     FLAG("managed-fields", 0, FLAG_BOOL, managed_fields, NULL, "generate metadata.managedFields too"),
     FLAG("load", 0, FLAG_LIST, loads, "FILE",
          "create the objects of a YAML or JSON file first (-: standard input); repeatable"),

@@ -36,7 +36,7 @@ typedef struct ki_testing_server_options {
     const ki_allocator *allocator; /* copied; NULL: malloc. libmicrohttpd always uses malloc */
     /* "ADDRESS:PORT", "ADDRESS" or ":PORT", with IPv6 as "[::1]:8080". Port 0: a free port. NULL: 127.0.0.1:0. */
     const char *listen;
-    uint64_t seed;        /* of the load, of uids and of generated names */
+    uint64_t seed;        /* of the load and of faults by chance; uids, generated names and tokens are never the same */
     size_t pods;          /* load: approximate number of pods, with their owners and Services, in several namespaces */
     size_t nodes;         /* load: number of nodes; 0 with pods: one for 30 pods */
     int64_t churn;        /* load: changes a second */

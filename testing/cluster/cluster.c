@@ -28,6 +28,8 @@ bool kt_cluster_is_first_namespace(ki_str name) {
 }
 
 uint64_t kt_cluster_random(kt_cluster *cluster) { /* splitmix64 */
+    if (cluster->options.random)
+        return cluster->options.random();
     uint64_t z = cluster->random += 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;

@@ -17,7 +17,8 @@
 typedef struct kt_cluster kt_cluster;
 
 typedef struct kt_cluster_options {
-    uint64_t seed;             /* seed of uids and generated names */
+    uint64_t seed;             /* seed of uids, generated names and tokens without `random`; of faults by chance */
+    uint64_t (*random)(void);  /* 64 bits that nobody can guess, for uids, generated names and tokens; NULL: `seed` */
     uint64_t first_revision;   /* the first resource version; 0: 1 */
     size_t compact_after;      /* most events in the history; 0: 100,000 */
     int64_t compact_age_ms;    /* greatest age of an event in the history; 0: no limit (etcd's default: 5 min) */

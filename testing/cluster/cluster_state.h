@@ -40,7 +40,7 @@ struct kt_cluster {
     ki_buffer scratch;       /* working space for an object's JSON */
 };
 
-/* Returns the next pseudo-random number of the cluster's seed. */
+/* Returns the next random number, from the system or the cluster's seed. */
 uint64_t kt_cluster_random(kt_cluster *cluster);
 ki_status kt_cluster_add_namespaces(kt_cluster *cluster, ki_error *err);
 /* Returns true for a namespace that every cluster has. */

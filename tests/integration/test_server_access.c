@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/base64.h"
 #include "tests/support/test.h"
 
 enum {
@@ -231,3 +232,48 @@ static int end_curl(void **state) {
 }
 
 TEST_GROUP(server_access, start_curl, end_curl);
+
+/* Copies the text after `name` up to the next quote. */
+static void copy_member(const char *json, const char *name, char ret_text[64]) {
+    const char *at = strstr(json, name);
+    assert_non_null(at);
+    at += strlen(name);
+    assert_true(strcspn(at, "\"") < 64);
+    snprintf(ret_text, 64, "%.*s", (int)strcspn(at, "\""), at);
+}
+
+typedef struct guessable {
+    char name[64], uid[64], id[64]; /* a generated name, the account's uid, the token's id */
+} guessable;
+
+static void ask_for_token(guessable *ret_made) {
+    char target[256], token[4096], claims[4096] = "";
+    ki_testing_text text = KI_TESTING_TEXT_INIT;
+    size_t size = 0;
+    assert_int_equal(ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.seed = 7), &server, NULL), KI_OK);
+    assert_int_equal(ki_testing_server_request(server, "POST", "/api/v1/namespaces/default/serviceaccounts", NULL,
+                                               "{\"metadata\":{\"generateName\":\"robot-\"}}", 0, &text, NULL),
+                     KI_OK);
+    copy_member(text.data, "\"name\":\"", ret_made->name);
+    copy_member(text.data, "\"uid\":\"", ret_made->uid);
+    ki_testing_text_clear(&text);
+    snprintf(target, sizeof target, "/api/v1/namespaces/default/serviceaccounts/%s/token", ret_made->name);
+    assert_int_equal(ki_testing_server_request(server, "POST", target, NULL, "{}", 0, &text, NULL), KI_OK);
+    const char *second = strchr(strstr(text.data, "\"token\":\""), '.') + 1;
+    snprintf(token, sizeof token, "%.*s", (int)strcspn(second, "."), second);
+    while (strlen(token) % 4)
+        strcat(token, "=");
+    assert_true(ki_base64_decode(ki_str_of(token), claims, &size));
+    copy_member(claims, "\"jti\":\"", ret_made->id);
+    ki_testing_text_clear(&text);
+    (void)tear_down(NULL);
+}
+
+ACCESS_TEST(uids_names_and_tokens_cannot_be_computed_from_the_seed) {
+    guessable first, second;
+    ask_for_token(&first);
+    ask_for_token(&second);
+    assert_string_not_equal(first.uid, second.uid);
+    assert_string_not_equal(first.id, second.id);
+    assert_string_not_equal(first.name, second.name);
+}
