@@ -3,7 +3,9 @@
  *
  * Authentication. A server started without `tls` and `rbac` accepts every request, until a token is added. From then
  * on, and always with `tls` or `rbac`, requests through the network need a token or a client certificate. Requests
- * without either are from system:anonymous, who may only read /version and the health endpoints.
+ * without either are from system:anonymous, who may only read /version and the health endpoints. A server that accepts
+ * every request rejects those of web pages of other sites: with a Host that is neither localhost nor an address, or
+ * with an Origin that is neither of a loopback host nor equal to Host.
  *
  * Authorization. A user may do what a rule allows or, with `rbac`, a role. Without rules and `rbac` every authenticated
  * user may do everything. Members of system:masters may always do everything. A user with the verb impersonate can act

@@ -1,5 +1,6 @@
 /* authorize.c: authenticates and authorizes a call, with the real server's messages for 401 and 403. */
 #include "testing/access/authorize.h"
+#include "testing/access/page.h"
 #include "testing/access/rbac.h"
 #include "testing/cluster/cluster_state.h"
 #include "testing/request/status.h"
@@ -34,6 +35,10 @@ static ki_status authenticate(kt_call *call) {
     const kt_auth *auth = &call->cluster->auth;
     const kt_request *request = call->request;
     if (!request->from_network || !auth->closed) {
+        if (request->from_network && kt_is_of_foreign_page(request->host, request->origin))
+            return kt_fail(call, 403, "Forbidden", NULL,
+                           "forbidden: a server without tokens rejects web pages of other sites: connect to localhost "
+                           "or to an address, or start the server with a token");
         set_user(&call->user, "system:admin", "system:masters");
         kt_user_join(&call->user, KI_STR("system:authenticated"));
         return KI_OK;

@@ -16,11 +16,11 @@ static const kt_storage *storage_of(const kt_cluster *cluster, const char *plura
     return kt_storage_find(cluster, KI_STR(RBAC), KI_STR("v1"), ki_str_of(plural));
 }
 
-static bool is_subject(yyjson_val *subject, const kt_user *user, char *who, size_t size) {
+static bool is_subject(yyjson_val *subject, const kt_user *user, ki_str binding_ns, char *who, size_t size) {
     ki_str kind = kt_json_get_str(subject, "kind"), name = kt_json_get_str(subject, "name");
     if (ki_str_equals(kind, "User")) {
         snprintf(who, size, "User \"%.*s\"", (int)name.size, name.data);
-        return ki_str_equal(name, user->name) || ki_str_equals(name, "*");
+        return ki_str_equal(name, user->name);
     }
     if (ki_str_equals(kind, "Group")) {
         snprintf(who, size, "Group \"%.*s\"", (int)name.size, name.data);
@@ -31,20 +31,22 @@ static bool is_subject(yyjson_val *subject, const kt_user *user, char *who, size
         return false;
     }
     ki_str ns = kt_json_get_str(subject, "namespace");
+    if (!ns.size)
+        ns = binding_ns;
     char full[512];
     int length = snprintf(full, sizeof full, "system:serviceaccount:%.*s:%.*s", (int)ns.size, ns.data ? ns.data : "",
                           (int)name.size, name.data ? name.data : "");
     snprintf(who, size, "ServiceAccount \"%.*s/%.*s\"", (int)name.size, name.data ? name.data : "", (int)ns.size,
              ns.data ? ns.data : "");
-    return ki_str_equals(kind, "ServiceAccount") && length > 0 && (size_t)length < sizeof full &&
+    return ki_str_equals(kind, "ServiceAccount") && ns.size && length > 0 && (size_t)length < sizeof full &&
            ki_str_equals(user->name, full);
 }
 
-static bool is_bound(yyjson_val *binding, const kt_user *user, char *who, size_t size) {
+static bool is_bound(yyjson_val *binding, const kt_user *user, ki_str ns, char *who, size_t size) {
     size_t index, count;
     yyjson_val *subject;
     yyjson_arr_foreach(yyjson_obj_get(binding, "subjects"), index, count, subject) {
-        if (is_subject(subject, user, who, size))
+        if (is_subject(subject, user, ns, who, size))
             return true;
     }
     return false;
@@ -92,7 +94,7 @@ static bool visit_bindings(const walk *w, const kt_storage *bindings, size_t beg
         if (kt_json_read_trusted(&w->cluster->allocator, binding->json, &doc, NULL))
             continue;
         yyjson_val *root = yyjson_doc_get_root(doc);
-        bool done = is_bound(root, w->user, who, sizeof who) && visit_role(w, binding, root, who);
+        bool done = is_bound(root, w->user, binding->ns, who, sizeof who) && visit_role(w, binding, root, who);
         yyjson_doc_free(doc);
         if (done)
             return true;

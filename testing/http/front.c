@@ -234,6 +234,8 @@ static void read_credentials(kt_front *front, struct MHD_Connection *connection,
     request->user = peer == KT_PEER_GOOD ? user : NULL;
     request->bad_certificate = peer == KT_PEER_BAD;
     request->authorization = header(connection, "Authorization");
+    request->host = header(connection, "Host");
+    request->origin = header(connection, "Origin");
     MHD_get_connection_values(connection, MHD_HEADER_KIND, read_impersonation, &request->as);
     request->from_network = true;
     request->is_local = is_loopback(connection);

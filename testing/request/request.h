@@ -23,11 +23,13 @@ typedef struct kt_request {
     const char *user_agent; /* the default field manager */
     const kt_user *user;    /* the user of the client certificate; NULL: none */
     ki_str body;
-    const char *authorization; /* the header's value, or NULL */
-    kt_user as;                /* the impersonated user (Impersonate-…); no name: none */
-    bool bad_certificate;      /* the client certificate is expired or of another CA */
-    bool is_local;             /* the client runs on this machine */
-    bool from_network;         /* authenticate and authorize the request; false: allow everything */
+    const char *authorization; /* these three: a header's value, or NULL */
+    const char *host;
+    const char *origin;
+    kt_user as;           /* the impersonated user (Impersonate-…); no name: none */
+    bool bad_certificate; /* the client certificate is expired or of another CA */
+    bool is_local;        /* the client runs on this machine */
+    bool from_network;    /* authenticate and authorize the request; false: allow everything */
 } kt_request;
 
 typedef struct kt_watch kt_watch; /* the watch of a response (watch.h) */

@@ -38,7 +38,8 @@ static int connect_to(const char *line) {
 }
 
 SERVE_TEST(serve_ends_again_and_again_under_load_with_clients_that_do_not_read) {
-    static const char watch[] = "GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n", half[] = "GET /api/v1/po";
+    static const char watch[] = "GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                      half[] = "GET /api/v1/po";
     static const char *const argv[] = { KI_TEST_PROGRAM, "serve", "--pods", "60", "--churn", "3000", NULL };
     for (int round = 0; round < ROUNDS; round++) {
         int fds[WATCHERS];
@@ -146,7 +147,8 @@ static void feed(const char *text) {
 
 SERVE_TEST(serve_loads_custom_resources_after_their_definition) {
     static const char *const argv[] = { KI_TEST_PROGRAM, "serve", "--load", "-", NULL };
-    static const char request[] = "GET /apis/example.com/v1/namespaces/default/foos/f HTTP/1.0\r\nHost: x\r\n\r\n";
+    static const char request[] =
+        "GET /apis/example.com/v1/namespaces/default/foos/f HTTP/1.0\r\nHost: localhost\r\n\r\n";
     char response[4096] = "";
     assert_true(ki_process_start(&process, argv, NULL, false));
     feed(definition);

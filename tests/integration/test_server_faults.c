@@ -65,7 +65,7 @@ static int ask(const char *target) {
     char head[256];
     int fd = try_connect();
     assert_true(fd >= 0);
-    int length = snprintf(head, sizeof head, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", target);
+    int length = snprintf(head, sizeof head, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", target);
     assert_int_equal(send(fd, head, (size_t)length, MSG_NOSIGNAL), length);
     size = 0;
     text[0] = '\0';

@@ -122,7 +122,7 @@ static void assert_has(const char *text, const char *part) {
 FRONT_TEST(a_list_has_the_objects_and_its_content_type) {
     start(NULL);
     put_config_map("a", 10);
-    char *response = exchange("GET /api/v1/configmaps HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    char *response = exchange("GET /api/v1/configmaps HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     assert_has(response, "HTTP/1.1 200 OK\r\n");
     assert_has(response, "Content-Type: application/json\r\n");
     assert_has(response, "\"kind\":\"ConfigMapList\"");
@@ -134,7 +134,7 @@ FRONT_TEST(a_connection_serves_one_request_after_the_other) {
     start(NULL);
     int fd = connect_to_server();
     for (int i = 0; i < 3; i++) {
-        ask(fd, "GET /version HTTP/1.1\r\nHost: x\r\n\r\n");
+        ask(fd, "GET /version HTTP/1.1\r\nHost: localhost\r\n\r\n");
         free(read_until(fd, "\"platform\""));
     }
     close(fd);
@@ -142,7 +142,7 @@ FRONT_TEST(a_connection_serves_one_request_after_the_other) {
 
 FRONT_TEST(head_is_get_without_the_body) {
     start(NULL);
-    char *response = exchange("HEAD /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    char *response = exchange("HEAD /version HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     assert_has(response, "HTTP/1.1 200 OK\r\n");
     assert_has(response, "Content-Length: ");
     assert_null(strstr(response, "platform"));
@@ -151,7 +151,7 @@ FRONT_TEST(head_is_get_without_the_body) {
 
 FRONT_TEST(a_wrong_method_is_rejected_with_those_that_are_right) {
     start(NULL);
-    char *response = exchange("PATCH /api/v1/pods HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    char *response = exchange("PATCH /api/v1/pods HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     assert_has(response, "HTTP/1.1 405 ");
     assert_has(response, "Allow: ");
     assert_has(response, "\"reason\":\"MethodNotAllowed\"");
@@ -165,10 +165,11 @@ FRONT_TEST(a_body_of_more_than_3_mib_is_413_with_a_status) {
     start(NULL);
     memset(block, ' ', sizeof block);
     int fd = connect_to_server();
-    snprintf(head, sizeof head,
-             "POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"
-             "Content-Length: %zu\r\n\r\n",
-             size);
+    snprintf(
+        head, sizeof head,
+        "POST /api/v1/namespaces HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n"
+        "Content-Length: %zu\r\n\r\n",
+        size);
     ask(fd, head);
     for (size_t sent = 0; sent < size; sent += sizeof block)
         send_all(fd, block, size - sent < sizeof block ? size - sent : sizeof block);
@@ -187,7 +188,7 @@ FRONT_TEST(a_body_without_end_is_cut_off) {
     memset(chunk + size, 'x', 64 * 1024);
     memcpy(chunk + size + 64 * 1024, "\r\n", 2);
     size += 64 * 1024 + 2;
-    ask(fd, "POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+    ask(fd, "POST /api/v1/namespaces HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
     ssize_t sent = 1;
     for (int i = 0; i < 16 * 1024 && sent > 0; i++) /* 1 GiB */
         sent = send(fd, chunk, size, MSG_NOSIGNAL);
@@ -209,7 +210,7 @@ FRONT_TEST(a_large_response_is_packed_only_where_that_is_asked_for) {
     put_config_map("large", 200000);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char head[256];
-        snprintf(head, sizeof head, "GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n", rows[i].target,
+        snprintf(head, sizeof head, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n", rows[i].target,
                  rows[i].header);
         char *response = exchange(head);
         assert_has(response, "HTTP/1.1 200 OK\r\n");
@@ -230,8 +231,9 @@ static char *many(const char *before, const char *left, const char *right, int c
 }
 
 FRONT_TEST(any_number_of_parameters_and_headers_gets_a_response) {
-    static const char rest[] = " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", target[] = "GET /api/v1/pods?";
-    static const char head[] = "GET /api/v1/pods HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
+    static const char rest[] = " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+                      target[] = "GET /api/v1/pods?";
+    static const char head[] = "GET /api/v1/pods HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
     static const struct {
         const char *before, *left, *right, *after, *status;
         int count;
@@ -258,7 +260,8 @@ FRONT_TEST(any_number_of_parameters_and_headers_gets_a_response) {
 
 static void open_watch(int fd) {
     char head[256];
-    snprintf(head, sizeof head, "GET /api/v1/configmaps?watch=true&resourceVersion=%llu HTTP/1.1\r\nHost: x\r\n\r\n",
+    snprintf(head, sizeof head,
+             "GET /api/v1/configmaps?watch=true&resourceVersion=%llu HTTP/1.1\r\nHost: localhost\r\n\r\n",
              (unsigned long long)ki_testing_server_revision(server));
     ask(fd, head);
     free(read_until(fd, "\r\n\r\n"));
@@ -321,13 +324,13 @@ FRONT_TEST(every_watcher_gets_the_change) {
 
 FRONT_TEST(a_watch_ends_when_its_time_is_over_or_the_server_closes_it) {
     start(NULL);
-    char *response =
-        exchange("GET /api/v1/pods?watch=true&timeoutSeconds=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    char *response = exchange(
+        "GET /api/v1/pods?watch=true&timeoutSeconds=1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     assert_has(response, "\r\n0\r\n"); /* the last chunk: a clean end */
     free(response);
 
     int fd = connect_to_server();
-    ask(fd, "GET /api/v1/pods?watch=true HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    ask(fd, "GET /api/v1/pods?watch=true HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     free(read_until(fd, "\r\n\r\n"));
     ki_testing_server_close_watches(server);
     response = read_until(fd, NULL);
@@ -361,10 +364,10 @@ FRONT_TEST(a_change_right_after_the_watches_are_closed_does_not_reach_them) {
 FRONT_TEST(the_connection_of_a_watch_that_is_cut_is_closed_at_once) {
     start(NULL);
     int idle = connect_to_server(); /* is older, and stays open */
-    ask(idle, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+    ask(idle, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
     free(read_until(idle, "ok"));
     int watch = connect_to_server();
-    ask(watch, "GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n");
+    ask(watch, "GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: localhost\r\n\r\n");
     free(read_until(watch, "\r\n\r\n"));
     ki_testing_server_cut_watches(server);
     free(read_until(watch, NULL));
@@ -434,7 +437,7 @@ FRONT_TEST(a_watch_from_before_the_compaction_is_expired) {
     put_config_map("b", 10);
     ki_testing_server_compact(server);
     char *response = exchange(
-        "GET /api/v1/configmaps?watch=true&resourceVersion=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        "GET /api/v1/configmaps?watch=true&resourceVersion=1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     assert_has(response, "\"reason\":\"Expired\"");
     free(response);
 }
@@ -591,7 +594,7 @@ FRONT_TEST(a_server_that_lacks_memory_does_not_start_or_says_so) {
         if (scarce_memory_failed(&memory))
             assert_int_equal(status, KI_ERR_NO_MEMORY);
         if (!status) { /* enough to start: a request may fail now */
-            char *response = exchange("GET /api/v1/pods HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+            char *response = exchange("GET /api/v1/pods HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
             bool is_fine = strstr(response, "HTTP/1.1 200 ") && strstr(response, "}]}");
             assert_true(is_fine || strstr(response, "HTTP/1.1 500 ") || !*response);
             free(response);
@@ -660,8 +663,8 @@ static void await_asleep(const _Atomic long *thread) {
 }
 
 FRONT_TEST(it_can_be_freed_while_a_malformed_request_is_read) {
-    static const char good[] = "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n",
-                      malformed[] = "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n";
+    static const char good[] = "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                      malformed[] = "GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n";
     char bytes[4096];
     const ki_allocator allocator = { .alloc = gated_alloc, .realloc = plain_realloc, .free = plain_free };
     pthread_t thread;
@@ -692,13 +695,13 @@ static bool ends_late_watch(void) {
     start(NULL);
     put_config_map("large", 16 * 1024 * 1024);
     int slow = connect_to_server(), late = connect_to_server();
-    ask(slow, "GET /api/v1/configmaps?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n");
+    ask(slow, "GET /api/v1/configmaps?watch=1 HTTP/1.1\r\nHost: localhost\r\n\r\n");
     free(read_until(slow, "\r\n\r\n"));
     freer = 0;
     assert_int_equal(pthread_create(&thread, NULL, free_server, server), 0);
     server = NULL;
     await_asleep(&freer);
-    ask(late, "GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n");
+    ask(late, "GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: localhost\r\n\r\n");
     char *response = read_until(late, NULL);
     bool is_clean = strstr(response, "\r\n0\r\n") != NULL;
     free(response);

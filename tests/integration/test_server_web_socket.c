@@ -20,8 +20,8 @@
 #define PATH "/api/v1/namespaces/default/configmaps"
 #define KEY "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
 #define VERSION "Sec-WebSocket-Version: 13\r\n"
-#define UPGRADE "Host: x\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n"
-#define HANDSHAKE UPGRADE VERSION KEY "Origin: http://x\r\n\r\n"
+#define UPGRADE "Host: localhost\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n"
+#define HANDSHAKE UPGRADE VERSION KEY "Origin: http://localhost\r\n\r\n"
 #define GOODBYE "\x88\x02\x03\xe8"
 
 enum {
@@ -153,12 +153,12 @@ WEB_SOCKET_TEST(a_wrong_handshake_is_rejected_as_the_real_server_does) {
         const char *headers, *status;
     } rows[] = {
         { UPGRADE VERSION KEY "\r\n", "HTTP/1.1 403 " },
-        { UPGRADE KEY "Origin: x\r\n\r\n", "HTTP/1.1 400 " },
-        { UPGRADE "Sec-WebSocket-Version: 12\r\n" KEY "Origin: x\r\n\r\n", "HTTP/1.1 400 " },
-        { UPGRADE VERSION "Origin: x\r\n\r\n", "HTTP/1.1 400 " },
-        { UPGRADE VERSION KEY "Sec-WebSocket-Protocol: a, b\r\nOrigin: x\r\n\r\n", "HTTP/1.1 400 " },
-        { UPGRADE VERSION KEY "Sec-WebSocket-Protocol: a\r\nOrigin: x\r\n\r\n", "Sec-WebSocket-Protocol: a\r\n" },
-        { "Host: x\r\nConnection: close\r\nUpgrade: websocket\r\n" VERSION KEY "\r\n", "HTTP/1.1 200 " },
+        { UPGRADE KEY "Origin: http://localhost\r\n\r\n", "HTTP/1.1 400 " },
+        { UPGRADE "Sec-WebSocket-Version: 12\r\n" KEY "Origin: http://localhost\r\n\r\n", "HTTP/1.1 400 " },
+        { UPGRADE VERSION "Origin: http://localhost\r\n\r\n", "HTTP/1.1 400 " },
+        { UPGRADE VERSION KEY "Sec-WebSocket-Protocol: a, b\r\nOrigin: http://localhost\r\n\r\n", "HTTP/1.1 400 " },
+        { UPGRADE VERSION KEY "Sec-WebSocket-Protocol: a\r\nOrigin: http://localhost\r\n\r\n", "Sec-WebSocket-Protocol: a\r\n" },
+        { "Host: localhost\r\nConnection: close\r\nUpgrade: websocket\r\n" VERSION KEY "\r\n", "HTTP/1.1 200 " },
     };
     start();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

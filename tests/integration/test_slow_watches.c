@@ -25,7 +25,7 @@ enum {
 
 static ki_testing_server *server;
 
-#define WATCH "GET /api/v1/configmaps?watch=true HTTP/1.1\r\nHost: x\r\n"
+#define WATCH "GET /api/v1/configmaps?watch=true HTTP/1.1\r\nHost: localhost\r\n"
 static const char http[] = WATCH "\r\n";
 static const char web_socket[] = WATCH "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
                                        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nOrigin: http://x\r\n\r\n";

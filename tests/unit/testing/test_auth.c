@@ -111,6 +111,69 @@ AUTH_TEST(a_server_without_tokens_lets_everybody_in) {
     assert_int_equal(ask("Bearer whatever", "GET", "/api/v1/pods", NULL), 200);
 }
 
+/* A page of another site in a browser on the same machine sends its own name as Host (DNS rebinding), or as Origin. */
+AUTH_TEST(a_server_without_tokens_rejects_foreign_web_pages) {
+    static const struct {
+        const char *host, *origin;
+        int status;
+    } rows[] = {
+        { NULL, NULL, 200 },
+        { "localhost:8080", NULL, 200 },
+        { "LOCALHOST", NULL, 200 },
+        { "127.0.0.1:8080", NULL, 200 },
+        { "127.1.2.3", NULL, 200 },
+        { "[::1]:8080", NULL, 200 },
+        { "[::1]", NULL, 200 },
+        { "192.168.1.2:8080", NULL, 200 },
+        { "[fd00::1]:8080", NULL, 200 },
+        { "evil.example", NULL, 403 },
+        { "evil.example:8080", NULL, 403 },
+        { "localhost.evil.example", NULL, 403 },
+        { "127.0.0.1.evil.example:8080", NULL, 403 },
+        { "[::1].evil.example", NULL, 403 },
+        { "[::1", NULL, 403 },
+        { "", NULL, 403 },
+        { "localhost:8080", "http://localhost:8080", 200 },
+        { "localhost:8080", "http://localhost:3000", 200 },
+        { "localhost:8080", "https://127.0.0.1", 200 },
+        { "127.0.0.1:8080", "http://[::1]:3000", 200 },
+        { "192.168.1.2:8080", "http://192.168.1.2:8080", 200 },
+        { "192.168.1.2:8080", "http://192.168.1.2:3000", 403 },
+        { "192.168.1.2:8080", "http://192.168.1.3:8080", 403 },
+        { "localhost:8080", "http://evil.example", 403 },
+        { "localhost:8080", "http://evil.example:8080", 403 },
+        { "localhost:8080", "http://6.6.6.6", 403 },
+        { "localhost:8080", "null", 403 },
+        { "localhost:8080", "", 403 },
+        { NULL, "http://evil.example", 403 },
+    };
+    static const char *const targets[] = { "/api/v1/pods", "/version", "/_faults" };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (size_t k = 0; k < sizeof targets / sizeof *targets; k++) {
+            const kt_request request = { .method = "GET",
+                                         .target = targets[k],
+                                         .host = rows[i].host,
+                                         .origin = rows[i].origin,
+                                         .is_local = true,
+                                         .from_network = true };
+            int status = rest_request(&server, &request);
+            if (status != rows[i].status)
+                fail_msg("%s from Host %s, Origin %s: %d", targets[k], rows[i].host, rows[i].origin, status);
+        }
+    }
+}
+
+AUTH_TEST(a_token_lets_in_from_any_page) {
+    give_token("token=abc,user=jane");
+    const kt_request request = { .method = "GET",
+                                 .target = "/api/v1/pods",
+                                 .authorization = "Bearer abc",
+                                 .host = "kinformer.example",
+                                 .origin = "https://dashboard.example",
+                                 .from_network = true };
+    assert_int_equal(rest_request(&server, &request), 200);
+}
+
 AUTH_TEST(a_token_says_who_it_is) {
     give_token("token=abc,user=jane,groups=dev+ops,uid=7");
     assert_int_equal(ask("Bearer abc", "POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", "{}"), 201);
@@ -337,6 +400,42 @@ AUTH_TEST(roles_and_bindings_decide_with_rbac) {
         rest_send(&server, "DELETE", "/apis/rbac.authorization.k8s.io/v1/namespaces/a/rolebindings/j", NULL, NULL),
         200);
     assert_int_equal(ask("Bearer j", "GET", "/api/v1/namespaces/a/pods", NULL), 403);
+}
+
+#define RBAC_PATH "/apis/rbac.authorization.k8s.io/v1"
+#define OF_ALL \
+    "\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"ClusterRole\",\"name\":\"cluster-admin\"}"
+
+/* registry/rbac/validation, appliesToUser */
+AUTH_TEST(a_binding_of_the_user_star_is_of_a_user_with_that_name) {
+    give_token("token=j,user=jane");
+    give_token("token=s,user=*");
+    kt_cluster_auth(server.cluster)->rbac = true;
+    assert_int_equal(kt_rbac_add_defaults(server.cluster, server.now_ms, NULL), KI_OK);
+    assert_int_equal(rest_post(&server, RBAC_PATH "/clusterrolebindings",
+                               "{\"metadata\":{\"name\":\"all\"}," OF_ALL
+                               ",\"subjects\":[{\"kind\":\"User\",\"name\":\"*\"}]}"),
+                     201);
+    assert_int_equal(ask("Bearer s", "GET", "/api/v1/pods", NULL), 200);
+    assert_int_equal(ask("Bearer j", "GET", "/api/v1/pods", NULL), 403);
+}
+
+AUTH_TEST(a_service_account_without_a_namespace_is_of_its_binding_s) {
+    give_token("token=a,user=system:serviceaccount:default:bot");
+    give_token("token=b,user=system:serviceaccount:kube-system:bot");
+    kt_cluster_auth(server.cluster)->rbac = true;
+    assert_int_equal(kt_rbac_add_defaults(server.cluster, server.now_ms, NULL), KI_OK);
+    assert_int_equal(rest_post(&server, RBAC_PATH "/namespaces/default/rolebindings",
+                               "{\"metadata\":{\"name\":\"b\"}," OF_ALL
+                               ",\"subjects\":[{\"kind\":\"ServiceAccount\",\"name\":\"bot\"}]}"),
+                     201);
+    assert_int_equal(ask("Bearer a", "GET", "/api/v1/namespaces/default/pods", NULL), 200);
+    assert_int_equal(ask("Bearer b", "GET", "/api/v1/namespaces/default/pods", NULL), 403);
+    assert_int_equal(ask("Bearer a", "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                         "{\"spec\":{\"resourceAttributes\":{\"namespace\":\"default\",\"verb\":\"list\",\"resource\":"
+                         "\"pods\"}}}"),
+                     201);
+    assert_true(rest_has(&server, "to ServiceAccount \\\"bot/default\\\"\""));
 }
 
 AUTH_TEST(reviews_respond_without_storing_anything) {
