@@ -106,8 +106,9 @@ int main(void) {
         ki_controller_new(
             factory, &KI_CONTROLLER_OPTIONS(.name = "deployment", .reconcile = reconcile, .user = &i, .workers = 2),
             &controller, &err) ||
-        ki_controller_for(controller, KI_DEPLOYMENTS, &KI_INFORMER_OPTIONS(.view = deployment_fields), &i.deployments,
-                          &err) ||
+        ki_controller_for(controller, KI_DEPLOYMENTS,
+                          &KI_CONTROLLER_WATCH(.informer_options = &KI_INFORMER_OPTIONS(.view = deployment_fields)),
+                          &i.deployments, &err) ||
         ki_controller_owns(controller, KI_REPLICASETS, NULL, &i.replicasets, &err) ||
         ki_informer_add_indexers(i.replicasets, &by_deployment, 1, &err) ||
         ki_controller_watch(controller, i.pods, &KI_CONTROLLER_WATCH(.map = map_pod, .user = &i), &err) ||

@@ -83,8 +83,9 @@ int main(int argc, char **argv) {
                           &KI_CONTROLLER_OPTIONS(.name = "jobs", .reconcile = reconcile, .user = &p, .workers = 2,
                                                  .elector = p.elector),
                           &controller, &err) ||
-        ki_controller_for(controller, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(.label_selector = "job=todo"), &p.jobs,
-                          &err) ||
+        ki_controller_for(controller, KI_CONFIGMAPS,
+                          &KI_CONTROLLER_WATCH(.informer_options = &KI_INFORMER_OPTIONS(.label_selector = "job=todo")),
+                          &p.jobs, &err) ||
         ki_factory_run(p.factory, &err)) /* until SIGTERM or SIGINT */
         fprintf(stderr, "leader-elected-workers: %s\n", ki_error_message(&err));
     ki_controller_free(controller);

@@ -223,7 +223,9 @@ int main(int argc, char **argv) {
                                                  .workers = flags.workers, .rate_limits = limits, .rate_limit_count = 2,
                                                  .elector = elector),
                           &controller, &err) ||
-        ki_controller_for(controller, &foo_resource, &KI_INFORMER_OPTIONS(.view = foo_fields), &s.foos, &err) ||
+        ki_controller_for(controller, &foo_resource,
+                          &KI_CONTROLLER_WATCH(.informer_options = &KI_INFORMER_OPTIONS(.view = foo_fields)), &s.foos,
+                          &err) ||
         ki_controller_watch(controller, s.deployments,
                             &KI_CONTROLLER_WATCH(.owner = &foo_resource, .predicate = is_of_foo), &err) ||
         (flags.status_address &&

@@ -172,8 +172,9 @@ int main(int argc, char **argv) {
                           &KI_CONTROLLER_OPTIONS(.name = "website", .reconcile = reconcile, .user = &p, .workers = 2,
                                                  .elector = elector),
                           &controller, &err) ||
-        ki_controller_for(controller, &website_resource, &KI_INFORMER_OPTIONS(.view = website_fields), &p.websites,
-                          &err) ||
+        ki_controller_for(controller, &website_resource,
+                          &KI_CONTROLLER_WATCH(.informer_options = &KI_INFORMER_OPTIONS(.view = website_fields)),
+                          &p.websites, &err) ||
         ki_controller_owns(controller, KI_CONFIGMAPS, NULL, NULL, &err) ||
         ki_controller_owns(controller, KI_DEPLOYMENTS, NULL, &p.deployments, &err) ||
         ki_controller_owns(controller, KI_SERVICES, NULL, NULL, &err) ||

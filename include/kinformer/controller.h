@@ -8,7 +8,8 @@
  *
  *     ki_controller_new(factory, &KI_CONTROLLER_OPTIONS(.name = "foo", .reconcile = reconcile, .workers = 2),
  *                       &controller, &err) ||
- *     ki_controller_for(controller, &foo_resource, NULL, &foos, &err) ||                  each Foo
+ *     ki_controller_for(controller, &foo_resource, &KI_CONTROLLER_WATCH(.predicate = ki_predicate_generation_changed),
+ *                       &foos, &err) ||                                                   each Foo
  *     ki_controller_owns(controller, KI_DEPLOYMENTS, NULL, &deployments, &err) ||         the Foo of each Deployment
  *     ki_factory_run(factory, &err)
  *
@@ -136,24 +137,6 @@ KI_API ki_workqueue *ki_controller_queue(ki_controller *controller);
 
 /* ---- watches ---- */
 
-/* Reconciles the objects of a resource (controller-runtime's For): makes the factory's informer and queues the key of
- * each object that changes. Once for each controller. `options` (may be NULL) and the informer's life are those of
- * ki_factory_informer. `ret_informer` may be NULL.
- * Ownership: the informer is borrowed from the factory. Threads: any. Blocks: no.
- * Errors: as ki_factory_informer and ki_controller_watch; KI_ERR_STATE (called before). After an error the factory may
- * have the informer. */
-KI_API KI_MUST_CHECK ki_status ki_controller_for(ki_controller *controller, const ki_resource *resource,
-                                                 const ki_informer_options *options, ki_informer **ret_informer,
-                                                 ki_error *err);
-/* Watches objects that those of ki_controller_for control (controller-runtime's Owns): queues the key of the controller
- * in their owner references. Everything else as ki_controller_for, except that it may be called for any number of
- * resources. Errors: KI_ERR_STATE also without a call of ki_controller_for before. */
-KI_API KI_MUST_CHECK ki_status ki_controller_owns(ki_controller *controller, const ki_resource *resource,
-                                                  const ki_informer_options *options, ki_informer **ret_informer,
-                                                  ki_error *err);
-
-/* ---- other watches: with a predicate, by a map function, of any owner, of another factory ---- */
-
 /* The keys that a map function adds (in controller-runtime the requests of EnqueueRequestsFromMapFunc). */
 typedef struct ki_reconcile_keys ki_reconcile_keys;
 /* Adds a key. After KI_ERR_NO_MEMORY the controller maps the object again later. Ownership: the key is copied. Errors:
@@ -168,15 +151,40 @@ typedef struct ki_controller_watch_options {
     /* Queues the key of the object's controller (in its owner references), if that has this group and kind. Copied.
      * NULL: queues the object's own key. */
     const ki_resource *owner;
-    bool any_owner; /* with `owner`: the keys of all owners of that group and kind, not only of the controller */
+    bool any_owner; /* with `owner`, and in ki_controller_owns: the keys of all owners of that group and kind, not only of the controller */
     /* Queues the keys that this function adds. Not together with `owner`. Threads: called on the loop; must not
      * block. */
     void (*map)(const ki_object *obj, ki_reconcile_keys *keys, void *user) KI_NOEXCEPT;
     ki_predicate predicate; /* NULL: no event is skipped */
     void *user;             /* of `map` and `predicate` */
+    /* For ki_controller_for and ki_controller_owns: of the informer that they make. NULL: the defaults. */
+    const ki_informer_options *informer_options;
 } ki_controller_watch_options;
 
 #define KI_CONTROLLER_WATCH(...) KI_SIZED_(ki_controller_watch_options, __VA_ARGS__)
+
+/* Reconciles the objects of a resource (controller-runtime's For): makes the factory's informer and queues the key of
+ * each object that changes. Once for each controller. `options` (may be NULL) has neither `owner` nor `map`.
+ *
+ * A status that the reconcile function writes changes the object, too. Where the server counts the generation, a
+ * program can skip such events: &KI_CONTROLLER_WATCH(.predicate = ki_predicate_generation_changed). That also skips
+ * changes of labels, annotations and finalizers.
+ * Ownership: the informer is borrowed from the factory; its life is that of ki_factory_informer. `ret_informer` may be
+ * NULL. Threads: any. Blocks: no.
+ * Errors: as ki_factory_informer and ki_controller_watch; KI_ERR_STATE (called before). After an error the factory may
+ * have the informer. */
+KI_API KI_MUST_CHECK ki_status ki_controller_for(ki_controller *controller, const ki_resource *resource,
+                                                 const ki_controller_watch_options *options,
+                                                 ki_informer **ret_informer, ki_error *err);
+/* Watches objects that those of ki_controller_for control (controller-runtime's Owns): queues the key of the controller
+ * in their owner references; with options->any_owner those of all owners of that resource. Everything else as
+ * ki_controller_for, except that it may be called for any number of resources. Errors: KI_ERR_STATE also without a call
+ * of ki_controller_for before. */
+KI_API KI_MUST_CHECK ki_status ki_controller_owns(ki_controller *controller, const ki_resource *resource,
+                                                  const ki_controller_watch_options *options,
+                                                  ki_informer **ret_informer, ki_error *err);
+
+/* ---- other watches: by a map function, of any owner, of another factory ---- */
 
 /* Watches an informer: queues keys for each event. With `owner` or `map` an update queues the keys of the old and of
  * the new state. The informer may belong to another factory on the same engine, which is then freed after the

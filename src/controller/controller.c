@@ -380,31 +380,60 @@ ki_workqueue *ki_controller_queue(ki_controller *controller) {
     return controller->queue;
 }
 
-ki_status ki_controller_watch(ki_controller *controller, ki_informer *informer,
-                              const ki_controller_watch_options *options, ki_error *err) {
-    ki_controller_watch_options given = { .size = sizeof given };
-    if (!controller || !informer)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_controller_watch without a controller, or without an informer");
-    if (ki_engine_check_process(controller->engine, err))
-        return KI_ERR_STATE;
+/* Copies the options of a watch; NULL: none. */
+static ki_status take_watch(const ki_controller_watch_options *options, ki_controller_watch_options *ret_given,
+                            ki_error *err) {
+    *ret_given = (ki_controller_watch_options){ .size = sizeof *ret_given };
     if (options && options->size == 0)
         return ki_error_set(err, KI_ERR_INVALID,
                             "ki_controller_watch_options without a size: use KI_CONTROLLER_WATCH()");
     if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+        memcpy(ret_given, options, options->size < sizeof *ret_given ? options->size : sizeof *ret_given);
+    return KI_OK;
+}
+
+static ki_status watch(ki_controller *controller, ki_informer *informer, const ki_controller_watch_options *given,
+                       ki_error *err) {
     ki_source *source = NULL;
     ki_status status;
     ki_mutex_lock(&controller->mutex);
     if (atomic_load(&controller->is_stopping))
         status = ki_error_set(err, KI_ERR_STATE, "controller %s is stopped", controller->name);
     else
-        status = ki_source_new(controller, informer, &given, &source, err);
+        status = ki_source_new(controller, informer, given, &source, err);
     if (source) {
         source->next = atomic_load(&controller->sources);
         atomic_store(&controller->sources, source);
     }
     ki_mutex_unlock(&controller->mutex);
     return status;
+}
+
+ki_status ki_controller_watch(ki_controller *controller, ki_informer *informer,
+                              const ki_controller_watch_options *options, ki_error *err) {
+    ki_controller_watch_options given;
+    if (!controller || !informer)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_controller_watch without a controller, or without an informer");
+    if (ki_engine_check_process(controller->engine, err))
+        return KI_ERR_STATE;
+    ki_status status = take_watch(options, &given, err);
+    if (!status && given.informer_options)
+        status = ki_error_set(err, KI_ERR_INVALID, "informer options of a watch of an informer that exists");
+    return status ? status : watch(controller, informer, &given, err);
+}
+
+/* Makes the informer of ki_controller_for and ki_controller_owns, and reads the options. */
+static ki_status make_informer(ki_controller *controller, const ki_resource *resource,
+                               const ki_controller_watch_options *options, ki_controller_watch_options *ret_given,
+                               ki_informer **ret_informer, ki_error *err) {
+    ki_status status = take_watch(options, ret_given, err);
+    if (!status && (ret_given->owner || ret_given->map))
+        status = ki_error_set(err, KI_ERR_INVALID,
+                              "controller %s: an owner or a map function is for "
+                              "ki_controller_watch",
+                              controller->name);
+    return status ? status
+                  : ki_factory_informer(controller->factory, resource, ret_given->informer_options, ret_informer, err);
 }
 
 static ki_status begin_for(ki_controller *controller, const ki_resource *resource, ki_error *err) {
@@ -425,17 +454,21 @@ static ki_status begin_for(ki_controller *controller, const ki_resource *resourc
     return status;
 }
 
-ki_status ki_controller_for(ki_controller *controller, const ki_resource *resource, const ki_informer_options *options,
-                            ki_informer **ret_informer, ki_error *err) {
+ki_status ki_controller_for(ki_controller *controller, const ki_resource *resource,
+                            const ki_controller_watch_options *options, ki_informer **ret_informer, ki_error *err) {
     ki_informer *informer = NULL;
+    ki_controller_watch_options given;
     if (!controller)
         return ki_error_missing(err, "ki_controller_for");
-    ki_status status = ki_factory_informer(controller->factory, resource, options, &informer, err);
+    ki_status status = make_informer(controller, resource, options, &given, &informer, err);
+    if (!status && given.any_owner)
+        status =
+            ki_error_set(err, KI_ERR_INVALID, "controller %s: any_owner is for ki_controller_owns", controller->name);
     if (!status)
         status = begin_for(controller, resource, err);
     if (status)
         return status;
-    status = ki_controller_watch(controller, informer, NULL, err);
+    status = watch(controller, informer, &given, err);
     if (status) {
         ki_mutex_lock(&controller->mutex);
         set_reconciled(controller, &(ki_resource){ .kind = NULL });
@@ -446,21 +479,23 @@ ki_status ki_controller_for(ki_controller *controller, const ki_resource *resour
     return status;
 }
 
-ki_status ki_controller_owns(ki_controller *controller, const ki_resource *resource, const ki_informer_options *options,
-                             ki_informer **ret_informer, ki_error *err) {
+ki_status ki_controller_owns(ki_controller *controller, const ki_resource *resource,
+                             const ki_controller_watch_options *options, ki_informer **ret_informer, ki_error *err) {
     ki_informer *informer = NULL;
+    ki_controller_watch_options given;
     if (!controller)
         return ki_error_missing(err, "ki_controller_owns");
-    ki_status status = ki_factory_informer(controller->factory, resource, options, &informer, err);
+    ki_status status = make_informer(controller, resource, options, &given, &informer, err);
     if (status)
         return status;
     ki_mutex_lock(&controller->mutex);
     ki_resource owner = controller->reconciled; /* constant once ki_controller_for has returned */
     ki_mutex_unlock(&controller->mutex);
+    given.owner = &owner;
     if (!owner.kind)
         status = ki_error_set(err, KI_ERR_STATE, "controller %s: call ki_controller_for first", controller->name);
     else
-        status = ki_controller_watch(controller, informer, &KI_CONTROLLER_WATCH(.owner = &owner), err);
+        status = watch(controller, informer, &given, err);
     if (!status && ret_informer)
         *ret_informer = informer;
     return status;

@@ -35,6 +35,34 @@ private:
 
 using map_function = std::function<void(object obj, reconcile_keys &keys)>;
 
+/* Returns true to process an event, false to skip it. After an exception the event is processed. */
+using predicate = std::function<bool(const event &e)>;
+
+namespace detail {
+template <bool (*function)(const ki_event *, void *)> bool passes(const event &e) noexcept {
+    ki_event c_event = {};
+    c_event.obj = e.obj.get();
+    c_event.old = e.old.get();
+    c_event.type = e.type;
+    c_event.is_resync = e.is_resync;
+    return function(&c_event, nullptr);
+}
+} // namespace detail
+
+/* The predicates ki_predicate_…, for watch_for and watch_owned. */
+inline bool generation_changed(const event &e) noexcept {
+    return detail::passes<ki_predicate_generation_changed>(e);
+}
+inline bool labels_changed(const event &e) noexcept {
+    return detail::passes<ki_predicate_labels_changed>(e);
+}
+inline bool annotations_changed(const event &e) noexcept {
+    return detail::passes<ki_predicate_annotations_changed>(e);
+}
+inline bool resource_version_changed(const event &e) noexcept {
+    return detail::passes<ki_predicate_resource_version_changed>(e);
+}
+
 /* A controller; must be destroyed before its factory. */
 class controller {
 public:
@@ -54,16 +82,17 @@ public:
     }
     ki_controller *get() const noexcept { return controller_.get(); }
 
-    /* Reconciles the objects of a resource (ki_controller_for). */
+    /* Reconciles the objects of a resource (ki_controller_for). An empty predicate skips no event. */
     template <class View = void>
-    informer watch_for(const ki_resource *resource, const ki_informer_options &options = KI_INFORMER_OPTIONS()) const {
-        return watched<View>(ki_controller_for, resource, options);
+    informer watch_for(const ki_resource *resource, predicate function = {},
+                       const ki_informer_options &options = KI_INFORMER_OPTIONS()) const {
+        return watched<View>(ki_controller_for, resource, std::move(function), options);
     }
     /* Reconciles the controllers of a resource's objects (ki_controller_owns). */
     template <class View = void>
-    informer watch_owned(const ki_resource *resource,
+    informer watch_owned(const ki_resource *resource, predicate function = {},
                          const ki_informer_options &options = KI_INFORMER_OPTIONS()) const {
-        return watched<View>(ki_controller_owns, resource, options);
+        return watched<View>(ki_controller_owns, resource, std::move(function), options);
     }
     /* Reconciles the keys that a function adds for each object of an informer. */
     void watch(const informer &of, map_function function) const {
@@ -80,12 +109,25 @@ public:
     }
 
 private:
-    template <class View, class Get>
-    informer watched(Get function, const ki_resource *resource, ki_informer_options options) const {
+    template <class View, class Watch>
+    informer watched(Watch begin, const ki_resource *resource, predicate function,
+                     ki_informer_options informer_options) const {
+        using box = detail::kept<predicate>;
+        ki_controller_watch_options options = KI_CONTROLLER_WATCH();
         if constexpr (!std::is_void_v<View>)
-            options.view = View::fields();
+            informer_options.view = View::fields();
+        options.informer_options = &informer_options;
+        if (function) {
+            options.predicate = [](const ki_event *e, void *user) noexcept {
+                bool is_processed = true;
+                box::of_user(user).guarded("predicate",
+                                           [&](const predicate &called) { is_processed = called(event(*e)); });
+                return is_processed;
+            };
+            options.user = detail::keep(state_, std::move(function));
+        }
         ki_informer *found = nullptr;
-        call(function, get(), resource, &options, &found);
+        call(begin, get(), resource, &options, &found);
         return informer(found, state_);
     }
     detail::state *state_;

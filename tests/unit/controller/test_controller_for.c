@@ -39,18 +39,87 @@ CONTROLLER_TEST(a_controller_for_a_resource_that_owns_another_gets_the_keys_of_b
     stage_expect(&stage, "team/n");
 }
 
+static bool is_wanted(const ki_event *event, void *user) {
+    return ki_object_label(event->obj, user) != NULL;
+}
+
+CONTROLLER_TEST(for_and_owns_take_a_predicate) {
+    char label[] = "wanted";
+    control(NULL);
+    assert_int_equal(ki_controller_for(stage.controller, KI_CONFIGMAPS,
+                                       &KI_CONTROLLER_WATCH(.predicate = ki_predicate_generation_changed), NULL, NULL),
+                     KI_OK);
+    assert_int_equal(ki_controller_owns(stage.controller, KI_SECRETS,
+                                        &KI_CONTROLLER_WATCH(.predicate = is_wanted, .user = label), NULL, NULL),
+                     KI_OK);
+    stage_start(&stage);
+    stage_put(&stage, KI_CONFIGMAPS, "team/m", "");
+    stage_settle(&stage);
+    stage_expect(&stage, "team/m");
+    stage_put(&stage, KI_CONFIGMAPS, "team/m", "\"labels\":{\"a\":\"b\"}");
+    stage_settle(&stage);
+    stage_expect(&stage, "");
+    stage_delete(&stage, KI_CONFIGMAPS, "team/m");
+    stage_settle(&stage);
+    stage_expect(&stage, "team/m");
+    stage_put(&stage, KI_SECRETS, "team/s", OWNED_BY("n"));
+    stage_settle(&stage);
+    stage_expect(&stage, "");
+    stage_put(&stage, KI_SECRETS, "team/s", OWNED_BY("n") ",\"labels\":{\"wanted\":\"\"}");
+    stage_settle(&stage);
+    stage_expect(&stage, "team/n");
+}
+
+#define TWO_OWNERS \
+    "\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"a\",\"uid\":\"u\"}," \
+    "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"b\",\"uid\":\"v\"}]"
+
+CONTROLLER_TEST(owns_can_take_every_owner) {
+    control(NULL);
+    assert_int_equal(ki_controller_for(stage.controller, KI_CONFIGMAPS, NULL, NULL, NULL), KI_OK);
+    assert_int_equal(
+        ki_controller_owns(stage.controller, KI_SECRETS, &KI_CONTROLLER_WATCH(.any_owner = true), NULL, NULL), KI_OK);
+    stage_put(&stage, KI_SECRETS, "team/s", TWO_OWNERS);
+    stage_start(&stage);
+    stage_expect_any_order(&stage, "team/a team/b");
+}
+
+static void map_nothing(const ki_object *obj, ki_reconcile_keys *keys, void *user) {
+    (void)obj, (void)keys, (void)user;
+}
+
+CONTROLLER_TEST(an_option_that_another_function_takes_is_rejected) {
+    const ki_informer_options defaults = KI_INFORMER_OPTIONS();
+    control(NULL);
+    assert_int_equal(ki_controller_for(stage.controller, KI_PODS, &KI_CONTROLLER_WATCH(.map = map_nothing), NULL, NULL),
+                     KI_ERR_INVALID);
+    assert_int_equal(ki_controller_for(stage.controller, KI_PODS, &KI_CONTROLLER_WATCH(.any_owner = true), NULL, NULL),
+                     KI_ERR_INVALID);
+    assert_int_equal(ki_controller_for(stage.controller, KI_CONFIGMAPS, NULL, NULL, NULL), KI_OK);
+    assert_int_equal(ki_controller_owns(stage.controller, KI_PODS, &KI_CONTROLLER_WATCH(.owner = KI_NODES), NULL, NULL),
+                     KI_ERR_INVALID);
+    assert_int_equal(ki_controller_owns(stage.controller, KI_PODS, &(ki_controller_watch_options){ 0 }, NULL, NULL),
+                     KI_ERR_INVALID);
+    assert_int_equal(
+        ki_controller_watch(stage.controller, stage.secrets, &KI_CONTROLLER_WATCH(.informer_options = &defaults), NULL),
+        KI_ERR_INVALID);
+}
+
 CONTROLLER_TEST(a_controller_for_metadata_gets_the_keys_of_what_it_owns) {
-    const ki_informer_options metadata = KI_INFORMER_OPTIONS(.keep = KI_KEEP_METADATA);
+    const ki_informer_options metadata = KI_INFORMER_OPTIONS(.keep = KI_KEEP_METADATA),
+                              keys = KI_INFORMER_OPTIONS(.keep = KI_KEEP_KEYS);
     ki_error err = KI_ERROR_INIT;
     stage_put(&stage, KI_CONFIGMAPS, "team/m", "");
     stage_put(&stage, KI_SECRETS, "team/s", OWNED_BY("n"));
     control(NULL);
     assert_int_equal(
-        ki_controller_for(stage.controller, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(.keep = KI_KEEP_KEYS), NULL, NULL),
+        ki_controller_for(stage.controller, KI_CONFIGMAPS, &KI_CONTROLLER_WATCH(.informer_options = &keys), NULL, NULL),
         KI_OK); /* a key is all that it needs */
-    assert_int_equal(ki_controller_owns(stage.controller, KI_SECRETS, &metadata, NULL, NULL), KI_OK);
+    assert_int_equal(ki_controller_owns(stage.controller, KI_SECRETS,
+                                        &KI_CONTROLLER_WATCH(.informer_options = &metadata), NULL, NULL),
+                     KI_OK);
     assert_int_equal(
-        ki_controller_owns(stage.controller, KI_PODS, &KI_INFORMER_OPTIONS(.keep = KI_KEEP_KEYS), NULL, &err),
+        ki_controller_owns(stage.controller, KI_PODS, &KI_CONTROLLER_WATCH(.informer_options = &keys), NULL, &err),
         KI_ERR_INVALID);
     assert_string_equal(ki_error_message(&err), "a watch by owner of pods (keys), but the cache keeps only the keys");
     stage_start(&stage);
@@ -67,7 +136,9 @@ CONTROLLER_TEST(for_is_called_once_and_before_owns) {
     assert_int_equal(ki_controller_owns(stage.controller, KI_SECRETS, NULL, NULL, &err), KI_ERR_STATE);
     assert_string_equal(ki_error_message(&err), "controller c: call ki_controller_for first");
     assert_int_equal(
-        ki_controller_for(stage.controller, KI_PODS, &KI_INFORMER_OPTIONS(.label_selector = "a b"), NULL, &err),
+        ki_controller_for(stage.controller, KI_PODS,
+                          &KI_CONTROLLER_WATCH(.informer_options = &KI_INFORMER_OPTIONS(.label_selector = "a b")), NULL,
+                          &err),
         KI_ERR_PARSE);
     assert_int_equal(ki_controller_for(stage.controller, KI_TOKENREVIEWS, NULL, NULL, &err), KI_ERR_UNSUPPORTED);
     assert_int_equal(ki_controller_for(stage.controller, KI_PODS, NULL, NULL, &err), KI_OK);

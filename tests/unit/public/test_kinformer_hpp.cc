@@ -614,6 +614,37 @@ TEST(a_reconciler_that_throws_is_called_again) {
         KI_ERR_EXISTS);
 }
 
+TEST(a_predicate_decides_which_events_are_processed) {
+    std::mutex guard;
+    std::map<std::string, int> seen;
+    counter done, thrown;
+    stage s([&](const char *function, const std::exception &) {
+        if (function == std::string_view("predicate"))
+            thrown.add();
+    });
+    const kinformer::controller controller(s.factory, KI_CONTROLLER_OPTIONS(.name = "test"),
+                                           [&](kinformer::reconcile_call &, std::string_view key) {
+                                               {
+                                                   const std::lock_guard lock(guard);
+                                                   seen[std::string(key)]++;
+                                               }
+                                               done.add();
+                                           });
+    (void)controller.watch_for(KI_PODS, [](const kinformer::event &e) {
+        if (e.obj.name() == "a-2")
+            throw std::runtime_error("a predicate that fails");
+        return e.obj.name() != "a-0" && kinformer::generation_changed(e);
+    });
+    (void)controller.watch_owned(KI_REPLICASETS, kinformer::generation_changed);
+    s.factory.start();
+    done.wait_for(2);
+    thrown.wait_for(1);
+    const std::lock_guard lock(guard);
+    assert_int_equal(seen.count("shop/a-0"), 0);
+    assert_int_equal(seen["shop/a-1"], 1);
+    assert_int_equal(seen["shop/a-2"], 1);
+}
+
 #if __cplusplus >= 202002L
 TEST(a_handler_can_be_made_in_one_expression) {
     counter calls;
