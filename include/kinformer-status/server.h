@@ -7,13 +7,15 @@
  *     ki_factory_free(factory);
  *
  *     /livez     200, or 503 if the factory's loop has not run for half a minute
- *     /readyz    200 once all informers have synced, else 503; with ?verbose a line for each informer, queue, elector
+ *     /readyz    200 once all informers have synced, else 503; with ?verbose a line for each informer, queue, elector,
+ *                with a warning, "[!]", of a controller whose key failed three times in a row
  *     /metrics   the metrics of the factory: OpenMetrics, or Prometheus' text format, as the client's Accept says
- *     /          the page: state, cause, age and size of each informer, the queues, who leads, the last 15 minutes
+ *     /          the page: state, cause, age and size of each informer, the queues with their failing keys, who
+ *                leads, the last 15 minutes; the cluster, the process and the version
  *
- * The responses have names of resources, namespaces, selectors, Leases and identities, and the causes of failures. They
- * have no objects and no credentials. The server has neither TLS nor authentication, so it listens on loopback unless
- * the program says otherwise. Responses are compressed with gzip if the client accepts it.
+ * The responses have names of resources, namespaces, selectors, Leases, identities, hosts and failing keys, and the
+ * causes of failures. They have no objects and no credentials. The server has neither TLS nor authentication, so it
+ * listens on loopback unless the program says otherwise. Responses are compressed with gzip if the client accepts it.
  *
  * Threads: the server works on one thread of its own, whichever way drives the engine (step, run, start): it responds
  * before the engine is driven, while the loop is busy and after the loop has ended. The thread reads the factory as any
@@ -52,7 +54,8 @@ typedef struct ki_status_server_options {
      * ki_workqueue_visit_metrics for a queue that is no controller's, which the page then has, too. NULL: none.
      * Threads: called on the server's thread and on the loop; must not block. */
     void (*collect)(ki_sample_visitor visit, void *visit_user, void *user) KI_NOEXCEPT;
-    void *user; /* of `collect` */
+    void *user;          /* of `collect` */
+    const char *version; /* of the program, on the page; NULL: none */
 } ki_status_server_options;
 
 #define KI_STATUS_SERVER_OPTIONS(...) KI_SIZED_(ki_status_server_options, __VA_ARGS__)

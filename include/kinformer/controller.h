@@ -131,6 +131,23 @@ KI_API void ki_controller_free(ki_controller *controller);
  * Threads: any, also in a reconcile. Blocks: no. */
 KI_API void ki_controller_stop(ki_controller *controller);
 
+enum {
+    KI_CONTROLLER_KEY_MAX = 512 /* bytes of ki_controller_failure.key, with the closing zero; longer keys are cut */
+};
+
+/* A key whose last reconcile failed. */
+typedef struct ki_controller_failure {
+    char key[KI_CONTROLLER_KEY_MAX]; /* "": no key */
+    int failures;                    /* in a row */
+    bool is_retried;                 /* false: the error was terminal */
+    int64_t ago_ms;                  /* time since the last failure */
+    ki_error cause;                  /* the error of the last failure */
+} ki_controller_failure;
+
+/* Gets the failure for a person to look at: that of the key that failed most often in a row, until a reconcile of that
+ * key succeeds. Threads: any. Blocks: no. */
+KI_API void ki_controller_get_failure(const ki_controller *controller, ki_controller_failure *ret_failure);
+
 /* Returns the controller's queue, to add keys from other sources such as a timer or another system.
  * Ownership: borrowed from the controller. Threads: any. */
 KI_API ki_workqueue *ki_controller_queue(ki_controller *controller);
@@ -151,7 +168,9 @@ typedef struct ki_controller_watch_options {
     /* Queues the key of the object's controller (in its owner references), if that has this group and kind. Copied.
      * NULL: queues the object's own key. */
     const ki_resource *owner;
-    bool any_owner; /* with `owner`, and in ki_controller_owns: the keys of all owners of that group and kind, not only of the controller */
+    /* With `owner`, and in ki_controller_owns: the keys of all owners of that group and kind, not only of the
+     * controller. */
+    bool any_owner;
     /* Queues the keys that this function adds. Not together with `owner`. Threads: called on the loop; must not
      * block. */
     void (*map)(const ki_object *obj, ki_reconcile_keys *keys, void *user) KI_NOEXCEPT;
@@ -174,8 +193,8 @@ typedef struct ki_controller_watch_options {
  * Errors: as ki_factory_informer and ki_controller_watch; KI_ERR_STATE (called before). After an error the factory may
  * have the informer. */
 KI_API KI_MUST_CHECK ki_status ki_controller_for(ki_controller *controller, const ki_resource *resource,
-                                                 const ki_controller_watch_options *options,
-                                                 ki_informer **ret_informer, ki_error *err);
+                                                 const ki_controller_watch_options *options, ki_informer **ret_informer,
+                                                 ki_error *err);
 /* Watches objects that those of ki_controller_for control (controller-runtime's Owns): queues the key of the controller
  * in their owner references; with options->any_owner those of all owners of that resource. Everything else as
  * ki_controller_for, except that it may be called for any number of resources. Errors: KI_ERR_STATE also without a call

@@ -70,9 +70,11 @@ typedef struct ki_sample {
     double value;            /* of a summary or histogram the sum of its observations */
     uint64_t count;          /* of a summary or histogram the number of its observations; otherwise 0 */
     const uint64_t *buckets; /* of a histogram, for each bound: the number of observations up to it; otherwise NULL */
-    /* Whose sample it is, for what no metric has: ki_informer_health, ki_elector_leader. Of other metrics NULL. */
+    /* Whose sample it is, for what no metric has: ki_informer_health, ki_elector_leader, ki_controller_get_failure. Of
+     * other metrics NULL; of a controller's queue, too. */
     const struct ki_informer *informer;
     const struct ki_elector *elector;
+    const struct ki_controller *controller;
 } ki_sample;
 
 /* Gets one sample. Everything in the sample is borrowed for the call. Must not wait for the library: no stop, free or

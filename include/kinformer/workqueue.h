@@ -186,8 +186,8 @@ KI_API bool ki_workqueue_is_shut_down(const ki_workqueue *queue);
 
 /* Calls `visit` for each sample of the queue's metrics, under controller-runtime's names: workqueue_depth,
  * workqueue_adds, workqueue_queue_duration_seconds, workqueue_work_duration_seconds, workqueue_unfinished_work_seconds,
- * workqueue_longest_running_processor_seconds, workqueue_retries. ki_factory_visit_metrics includes the queues of
- * controllers.
+ * workqueue_longest_running_processor_seconds, workqueue_retries; and workqueue_failing_keys, the keys that failed and
+ * wait for a retry. ki_factory_visit_metrics includes the queues of controllers.
  * Threads: any; `visit` is called on this thread, under no lock. Blocks: no. Errors: KI_ERR_INVALID. */
 KI_API KI_MUST_CHECK ki_status ki_workqueue_visit_metrics(const ki_workqueue *queue, ki_sample_visitor visit,
                                                           void *user, ki_error *err);

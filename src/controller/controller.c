@@ -376,6 +376,19 @@ void ki_controller_free(ki_controller *controller) {
 
 /* --- public functions --------------------------------------------------------------------------------------------- */
 
+void ki_controller_get_failure(const ki_controller *controller, ki_controller_failure *ret_failure) {
+    ki_controller *self = (ki_controller *)(uintptr_t)controller; /* reading takes the lock */
+    *ret_failure = (ki_controller_failure){ .key = "" };
+    if (ki_engine_is_forked(controller->engine))
+        return;
+    ki_mutex_lock(&self->mutex);
+    *ret_failure = self->failure;
+    int64_t failed_at = self->failed_at;
+    ki_mutex_unlock(&self->mutex);
+    if (ret_failure->key[0])
+        ret_failure->ago_ms = (ki_engine_now(self->engine) - failed_at) / KI_MILLISECONDS(1);
+}
+
 ki_workqueue *ki_controller_queue(ki_controller *controller) {
     return controller->queue;
 }

@@ -123,6 +123,8 @@ struct ki_controller {
     size_t waiting; /* threads that wait for `changed` */
     uint64_t counts[KI_COUNTS];
     ki_histogram times;
+    ki_controller_failure failure; /* without `ago_ms` */
+    int64_t failed_at;             /* ki_engine_now */
 
     /* Any thread adds a source under `mutex`; the loop removes them. */
     _Atomic(ki_source *) sources;

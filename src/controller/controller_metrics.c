@@ -44,6 +44,15 @@ static const char *const result_names[KI_COUNT_RESULTS] = {
     [KI_COUNT_ERROR] = "error",
 };
 
+/* Passes a counter or gauge with its controller. */
+static void pass(const ki_controller *controller, const ki_metrics_visit *to, const ki_metric *metric,
+                 const ki_label *labels, size_t count, double value) {
+    const ki_sample sample = {
+        .metric = metric, .labels = labels, .label_count = count, .value = value, .controller = controller
+    };
+    to->visit(&sample, to->user);
+}
+
 void ki_controller_visit_metrics(const ki_component *component, const ki_metrics_visit *to) {
     ki_controller *controller = ki_controller_of(component);
     uint64_t counts[KI_COUNTS];
@@ -55,13 +64,13 @@ void ki_controller_visit_metrics(const ki_component *component, const ki_metrics
     ki_label labels[] = { { "controller", controller->name }, { "result", NULL } };
     for (int i = 0; i < KI_COUNT_RESULTS; i++) {
         labels[1].value = result_names[i];
-        ki_metrics_pass(to, &total, labels, 2, (double)counts[i]);
+        pass(controller, to, &total, labels, 2, (double)counts[i]);
     }
-    ki_metrics_pass(to, &errors, labels, 1, (double)counts[KI_COUNT_ERROR]);
-    ki_metrics_pass(to, &terminal_errors, labels, 1, (double)counts[KI_COUNT_TERMINAL]);
+    pass(controller, to, &errors, labels, 1, (double)counts[KI_COUNT_ERROR]);
+    pass(controller, to, &terminal_errors, labels, 1, (double)counts[KI_COUNT_TERMINAL]);
     ki_metrics_pass_histogram(to, &duration, labels, 1, &times);
-    ki_metrics_pass(to, &workers, labels, 1, (double)controller->workers);
-    ki_metrics_pass(to, &active, labels, 1, (double)running);
+    pass(controller, to, &workers, labels, 1, (double)controller->workers);
+    pass(controller, to, &active, labels, 1, (double)running);
     ki_workqueue_pass_metrics(controller->queue, controller->name, to);
 }
 

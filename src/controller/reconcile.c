@@ -10,6 +10,9 @@
 #include "src/base/log.h"
 #include "src/engine/callback.h"
 
+#include <stdio.h>
+#include <string.h>
+
 /* --- free structs ------------------------------------------------------------------------------------------------- */
 
 ki_reconcile *ki_reconcile_take(ki_controller *controller) {
@@ -82,6 +85,26 @@ static ki_controller_count count_of(const ki_reconcile *call) {
     return call->status ? KI_COUNT_ERROR : counts[call->result];
 }
 
+static bool is_of_failure(const ki_reconcile *call) {
+    return strncmp(call->controller->failure.key, call->key, KI_CONTROLLER_KEY_MAX - 1) == 0;
+}
+
+/* Keeps the failure of the key that failed most often in a row. */
+static void note_failure(const ki_reconcile *call) {
+    ki_controller *controller = call->controller;
+    ki_controller_failure *failure = &controller->failure;
+    int failures = ki_workqueue_num_requeues(controller->queue, call->key) + 1;
+    ki_mutex_lock(&controller->mutex);
+    if (failures >= failure->failures || is_of_failure(call)) {
+        snprintf(failure->key, sizeof failure->key, "%s", call->key);
+        failure->failures = failures;
+        failure->is_retried = !call->is_terminal;
+        failure->cause = call->err;
+        controller->failed_at = ki_engine_now(controller->engine);
+    }
+    ki_mutex_unlock(&controller->mutex);
+}
+
 /* Counts the reconcile if it has ended; returns true then. Caller holds the mutex, and calls end() after the unlock. */
 static bool count_if_ended(const ki_reconcile *call) {
     ki_controller *controller = call->controller;
@@ -89,6 +112,8 @@ static bool count_if_ended(const ki_reconcile *call) {
         return false;
     ki_controller_count_end(controller, count_of(call), call->status && call->is_terminal,
                             ki_engine_now(controller->engine) - call->started_at);
+    if (!call->status && is_of_failure(call))
+        controller->failure = (ki_controller_failure){ .key = "" };
     return true;
 }
 
@@ -104,6 +129,8 @@ static void end(ki_reconcile *call) {
         ki_log_write(ki_engine_log(controller->engine), level_of(&call->err), "controller", "%s: reconcile %s: %s; %s",
                      controller->name, call->key, ki_error_message(&call->err),
                      is_retried ? "retried later" : "not retried");
+    if (call->status)
+        note_failure(call);
     apply_result(call);
     release(call);
 }

@@ -152,6 +152,8 @@ static ki_queue_row *queue_of(ki_picture *picture, const char *name) {
 static void note_queue(ki_picture *picture, const ki_sample *sample) {
     static const char queue[] = "workqueue_", controller[] = "controller_runtime_";
     const char *name = sample->metric->name;
+    if (strcmp(name, "rest_client_requests") == 0)
+        snprintf(picture->host, sizeof picture->host, "%s", label(sample, "host"));
     bool is_queue = strncmp(name, queue, sizeof queue - 1) == 0;
     if (!is_queue && strncmp(name, controller, sizeof controller - 1) != 0)
         return;
@@ -159,12 +161,16 @@ static void note_queue(ki_picture *picture, const ki_sample *sample) {
     if (!row)
         return;
     row->has_reconciles |= !is_queue;
+    if (sample->controller && picture->has_details && !row->failure.key[0])
+        ki_controller_get_failure(sample->controller, &row->failure);
     if (strcmp(name, "workqueue_depth") == 0)
         row->depth += sample->value; /* of each priority */
     else if (strcmp(name, "workqueue_longest_running_processor_seconds") == 0)
         row->longest_s = sample->value;
     else if (strcmp(name, "workqueue_retries") == 0)
         row->retries = sample->value;
+    else if (strcmp(name, "workqueue_failing_keys") == 0)
+        row->failing = sample->value;
     else if (strcmp(name, "controller_runtime_reconcile") == 0)
         row->reconciles += sample->value; /* of each result */
     else if (strcmp(name, "controller_runtime_reconcile_errors") == 0)
@@ -234,6 +240,10 @@ void ki_picture_free(ki_picture *picture) {
     ki_free(picture->allocator, picture->informers);
     ki_free(picture->allocator, picture->queues);
     ki_free(picture->allocator, picture->electors);
+}
+
+bool ki_picture_is_failing(const ki_queue_row *row) {
+    return row->failure.key[0] && (row->failure.failures >= KI_PICTURE_OFTEN || !row->failure.is_retried);
 }
 
 size_t ki_picture_unready(const ki_picture *picture) {

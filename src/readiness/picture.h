@@ -3,6 +3,7 @@
 #ifndef KI_READINESS_PICTURE_H
 #define KI_READINESS_PICTURE_H
 
+#include <kinformer/controller.h>
 #include <kinformer/factory.h>
 #include <kinformer/leader.h>
 
@@ -19,7 +20,9 @@ typedef enum ki_concern {
 } ki_concern;
 
 enum {
-    KI_PICTURE_CAUSES_SIZE = 160 /* of the relists by cause, as text */
+    KI_PICTURE_CAUSES_SIZE = 160, /* of the relists by cause, as text */
+    KI_PICTURE_HOST_SIZE = 128,
+    KI_PICTURE_OFTEN = 3 /* failures of a key in a row that a person must look at */
 };
 
 typedef struct ki_informer_row {
@@ -36,8 +39,9 @@ typedef struct ki_informer_row {
 typedef struct ki_queue_row {
     uint64_t identity;
     char *name;
-    double depth, longest_s, retries;
-    bool has_reconciles; /* the queue of a controller */
+    double depth, longest_s, retries, failing;
+    ki_controller_failure failure; /* with details only; of a controller */
+    bool has_reconciles;           /* the queue of a controller */
     double reconciles, errors, running;
 } ki_queue_row;
 
@@ -51,7 +55,8 @@ typedef struct ki_elector_row {
 
 typedef struct ki_picture {
     const ki_allocator *allocator;
-    bool has_details; /* names, health and identities of leaders */
+    bool has_details;                /* names, health, failures and identities of leaders */
+    char host[KI_PICTURE_HOST_SIZE]; /* of the API server; "": no request yet */
     ki_informer_row *informers;
     ki_queue_row *queues;
     ki_elector_row *electors;
@@ -67,6 +72,8 @@ ki_status ki_picture_take(ki_picture *picture, const ki_allocator *allocator, bo
                           void (*collect)(ki_sample_visitor visit, void *visit_user, void *user), void *user);
 void ki_picture_free(ki_picture *picture);
 
+/* Returns true if a key has failed KI_PICTURE_OFTEN times in a row, or its error is not retried. */
+bool ki_picture_is_failing(const ki_queue_row *row);
 /* Returns how many informers have not synced, or are stopped. */
 size_t ki_picture_unready(const ki_picture *picture);
 

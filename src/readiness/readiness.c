@@ -29,9 +29,11 @@ static void append_informer(const ki_informer_row *row, ki_buffer *out) {
     append(out, "\n");
 }
 
-/* "[+]queue foo: 12 queued, longest running 0.0 s, 3 retries" */
+/* "[+]queue foo: 12 queued, longest running 0.0 s, 3 retries"; a warning, which does not make the program unready:
+ * "[!]queue foo: …, 3 retries, 1 failing: shop/a failed 13 times: …" */
 static void append_queue(const ki_queue_row *row, ki_buffer *out) {
-    append(out, "[+]queue ");
+    const ki_controller_failure *failure = &row->failure;
+    ki_buffer_printf(out, "[%c]queue ", ki_picture_is_failing(row) ? '!' : '+');
     ki_text_line(out, row->name);
     append(out, ": ");
     ki_text_count(out, row->depth);
@@ -39,7 +41,19 @@ static void append_queue(const ki_queue_row *row, ki_buffer *out) {
     ki_text_duration(out, row->longest_s);
     append(out, ", ");
     ki_text_count(out, row->retries);
-    append(out, " retries\n");
+    append(out, " retries");
+    if (row->failing > 0) {
+        append(out, ", ");
+        ki_text_count(out, row->failing);
+        append(out, " failing");
+    }
+    if (failure->key[0]) {
+        append(out, ": ");
+        ki_text_line(out, failure->key);
+        ki_buffer_printf(out, " failed %d %s: ", failure->failures, failure->failures == 1 ? "time" : "times");
+        ki_text_line(out, ki_error_message(&failure->cause));
+    }
+    append(out, "\n");
 }
 
 /* "[+]lease sample-controller: this process waits, node-1_3f leads" */

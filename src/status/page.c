@@ -40,8 +40,16 @@ static size_t count_concern(const ki_picture *picture, ki_concern concern) {
     return count;
 }
 
+static size_t count_failing(const ki_picture *picture) {
+    size_t count = 0;
+    for (size_t i = 0; i < picture->queue_count; i++)
+        count += ki_picture_is_failing(&picture->queues[i]);
+    return count;
+}
+
 static size_t count_troubled(const ki_picture *picture) {
-    return count_concern(picture, KI_CONCERN_BLOCKED) + count_concern(picture, KI_CONCERN_FAILING);
+    return count_concern(picture, KI_CONCERN_BLOCKED) + count_concern(picture, KI_CONCERN_FAILING) +
+           count_failing(picture);
 }
 
 static void append_informers(ki_buffer *out, size_t count) {
@@ -49,13 +57,14 @@ static void append_informers(ki_buffer *out, size_t count) {
     append(out, count == 1 ? " informer" : " informers");
 }
 
-/* "Ready: 30 informers have synced; 1 is blocked, 1 backs off" */
+/* "Ready: 30 informers have synced; 1 blocked, 1 backing off, 1 controller failing" */
 static void append_verdict(const ki_page *page, ki_buffer *out) {
     const ki_picture *picture = page->picture;
     size_t unready = ki_picture_unready(picture), blocked = count_concern(picture, KI_CONCERN_BLOCKED);
     size_t failing = count_concern(picture, KI_CONCERN_FAILING);
+    size_t controllers = count_failing(picture);
     bool is_late = page->loop_late_s > 0;
-    const char *style = is_late || blocked || failing ? "bad" : unready ? "wait" : "ok";
+    const char *style = is_late || blocked || failing || controllers ? "bad" : unready ? "wait" : "ok";
     ki_buffer_printf(out, "<p id=\"verdict\" class=\"verdict %s\" role=\"status\">", style);
     if (is_late) {
         append(out, "✖ The loop has not run for ");
@@ -77,8 +86,12 @@ static void append_verdict(const ki_page *page, ki_buffer *out) {
         ki_buffer_printf(out, "%s%zu blocked", before, blocked);
         before = ", ";
     }
-    if (failing)
+    if (failing) {
         ki_buffer_printf(out, "%s%zu backing off", before, failing);
+        before = ", ";
+    }
+    if (controllers)
+        ki_buffer_printf(out, "%s%zu controller%s failing", before, controllers, controllers == 1 ? "" : "s");
     append(out, "</p>\n");
 }
 
@@ -98,7 +111,19 @@ static void append_head(const ki_page *page, ki_buffer *out) {
     ki_text_html(out, page->title);
     append(out, "</h1>\n");
     append_verdict(page, out);
-    append(out, "</header>\n");
+    append(out, "<p id=\"where\" class=\"muted\">");
+    if (page->picture->host[0]) {
+        append(out, "cluster ");
+        ki_text_html(out, page->picture->host);
+        append(out, ", ");
+    }
+    append(out, "process ");
+    ki_text_html(out, page->process);
+    if (page->version[0]) {
+        append(out, ", version ");
+        ki_text_html(out, page->version);
+    }
+    append(out, "</p>\n</header>\n");
 }
 
 /* --- charts ------------------------------------------------------------------------------------------------------- */
@@ -333,9 +358,24 @@ static void append_depth(const ki_page *page, const ki_queue_row *row, ki_buffer
     append(out, "</td>\n");
 }
 
+/* "shop/a failed 13 times, last 2 s ago: conflict: …" */
+static void append_failure(const ki_controller_failure *failure, ki_buffer *out) {
+    if (!failure->key[0])
+        return;
+    append(out, "</tr>\n<tr role=\"row\" class=\"details\"><td role=\"cell\" colspan=\"8\"><div>");
+    ki_text_html(out, failure->key);
+    ki_buffer_printf(out, " failed %d %s: ", failure->failures, failure->failures == 1 ? "time" : "times");
+    ki_text_html(out, ki_error_message(&failure->cause));
+    append(out, "</div><div class=\"muted\">");
+    ki_text_duration(out, (double)failure->ago_ms / 1000);
+    append(out, failure->is_retried ? " ago" : " ago, not retried");
+    append(out, "</div></td>");
+}
+
 static void append_queue_table(const ki_page *page, ki_buffer *out) {
     static const char *const columns[] = { "Queue",       "#Depth",  "#Running", "#Longest running",
-                                           "#Reconciles", "#Errors", "#Retries", NULL };
+                                           "#Reconciles", "#Errors", "#Retries", "#Failing keys",
+                                           NULL };
     const ki_picture *picture = page->picture;
     if (!picture->queue_count)
         return;
@@ -343,7 +383,7 @@ static void append_queue_table(const ki_page *page, ki_buffer *out) {
     for (size_t i = 0; i < picture->queue_count; i++) {
         const ki_queue_row *row = &picture->queues[i];
         bool is_long = row->longest_s > LONG_RUN_S;
-        begin_row(out, is_long ? "warn" : "ok", row->name);
+        begin_row(out, ki_picture_is_failing(row) ? "bad" : is_long || row->failure.key[0] ? "warn" : "ok", row->name);
         append_depth(page, row, out);
         append_number(out, "Running", row->running, ki_text_count);
         begin_cell(out, "Longest running", true);
@@ -353,6 +393,11 @@ static void append_queue_table(const ki_page *page, ki_buffer *out) {
         append_number(out, "Reconciles", row->reconciles, ki_text_count);
         append_number(out, "Errors", row->errors, ki_text_count);
         append_number(out, "Retries", row->retries, ki_text_count);
+        begin_cell(out, "Failing keys", true);
+        append(out, ki_picture_is_failing(row) ? "<span class=\"state\">! " : "<span>");
+        ki_text_count(out, row->failing);
+        append(out, "</span></td>");
+        append_failure(&row->failure, out);
         end_row(out);
     }
     end_table(out);
@@ -407,10 +452,10 @@ static void append_elector_table(const ki_page *page, ki_buffer *out) {
 void ki_page_write(const ki_page *page, ki_buffer *out) {
     append_head(page, out);
     append(out, "<main id=\"live\" tabindex=\"-1\">\n");
-    append_charts(page, out);
     append_elector_table(page, out);
     append_queue_table(page, out);
     append_informer_table(page, out);
+    append_charts(page, out); /* wide windows show them first */
     append(out,
            "</main>\n<footer class=\"muted\">\n<p><a href=\"readyz?verbose\">readyz</a> <a href=\"livez\">livez</a> "
            "<a href=\"metrics\">metrics</a></p>\n<p>kinformer " KI_VERSION ", <span id=\"running\">running for ");

@@ -7,6 +7,8 @@
 
 typedef struct ki_page {
     const char *title;
+    const char *process;       /* "node-1, pid 7" */
+    const char *version;       /* of the program; "": unknown */
     const ki_picture *picture; /* with details */
     ki_history *history;
     double running_s;   /* since the server was made */

@@ -42,6 +42,7 @@ const char ki_page_script[] =
     "        throw new Error('status ' + response.status);\n"
     "      const page = new DOMParser().parseFromString(await response.text(), 'text/html');\n"
     "      replace(verdict, page);\n"
+    "      replace(document.getElementById('where'), page);\n"
     "      replace(live, page);\n"
     "      replace(running, page);\n"
     "      document.title = page.title;\n"

@@ -91,6 +91,8 @@ static void respond_page(const exchange *x) {
     } else {
         const ki_page page = {
             .title = x->source->title,
+            .process = x->source->process,
+            .version = x->source->version,
             .picture = &picture,
             .history = &sampler->history,
             .running_s = (double)(ki_engine_now(sampler->engine) - x->source->started_ns) / NANOSECONDS,

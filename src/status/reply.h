@@ -26,7 +26,7 @@ typedef struct ki_reply {
 /* What the replies are made of. */
 typedef struct ki_reply_source {
     ki_sampler *sampler;
-    const char *title;
+    const char *title, *process, *version; /* as of a ki_page */
     int64_t started_ns;
 } ki_reply_source;
 

@@ -8,12 +8,15 @@
 #include "src/status/reply.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <microhttpd.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 enum {
+    PROCESS_SIZE = HOST_NAME_MAX + 32,
     SILENCE_S = 10,
     CONNECTION_MEMORY = 16 * 1024 /* bytes of each connection; a request's headers must fit */
 };
@@ -22,7 +25,8 @@ struct ki_status_server {
     /* ---- constant ---- */
     ki_allocator allocator;
     pid_t process; /* that made the server */
-    char *title;
+    char *title, *version;
+    char where[PROCESS_SIZE]; /* "node-1, pid 7" */
     char url[KI_URL_MAX];
     ki_reply_source source;
     struct MHD_Daemon *daemon;
@@ -249,8 +253,12 @@ static ki_status take_options(const ki_status_server_options *options, ki_status
 static ki_status start(ki_status_server *server, ki_factory *factory, const ki_status_server_options *given,
                        ki_error *err) {
     server->title = ki_strdup(&server->allocator, given->title ? given->title : "kinformer");
-    if (!server->title)
+    server->version = ki_strdup(&server->allocator, given->version ? given->version : "");
+    if (!server->title || !server->version)
         return ki_error_no_memory(err, "starting the status server");
+    char host[HOST_NAME_MAX + 1] = "";
+    (void)gethostname(host, sizeof host - 1);
+    snprintf(server->where, sizeof server->where, "%s, pid %ld", host, (long)getpid());
     server->sampler = (ki_sampler){ .allocator = &server->allocator,
                                     .factory = factory,
                                     .engine = ki_factory_engine(factory),
@@ -258,8 +266,11 @@ static ki_status start(ki_status_server *server, ki_factory *factory, const ki_s
                                     .user = given->user,
                                     .tick = on_tick,
                                     .tick_user = server };
-    server->source =
-        (ki_reply_source){ .sampler = &server->sampler, .title = server->title, .started_ns = now_of(server) };
+    server->source = (ki_reply_source){ .sampler = &server->sampler,
+                                        .title = server->title,
+                                        .process = server->where,
+                                        .version = server->version,
+                                        .started_ns = now_of(server) };
     ki_status status = ki_connections_init(&server->connections, err);
     if (status)
         return status;
@@ -277,6 +288,7 @@ static ki_status start(ki_status_server *server, ki_factory *factory, const ki_s
 static void release(ki_status_server *server) {
     const ki_allocator allocator = server->allocator;
     ki_free(&allocator, server->title);
+    ki_free(&allocator, server->version);
     ki_free(&allocator, server);
 }
 

@@ -103,6 +103,7 @@ static void put_by_priority(ki_workqueue *queue, ki_work_item *item, int64_t del
 /* Counts a failure of the key. Returns the delay of the rate limits. */
 static int64_t count_failure(ki_workqueue *queue, ki_work_item *item, int64_t now) {
     int64_t delay_ns = ki_rate_limiter_delay(&queue->rate_limiter, item->key, item->failures, now);
+    queue->counts.failing += item->failures == 0;
     if (item->failures < INT_MAX)
         item->failures++;
     return delay_ns;

@@ -53,6 +53,9 @@ static const ki_metric longest = { .name = "workqueue_longest_running_processor_
 static const ki_metric retries = { .name = "workqueue_retries",
                                    .help = "Keys added with a delay",
                                    .type = KI_METRIC_COUNTER };
+static const ki_metric failing = { .name = "workqueue_failing_keys",
+                                   .help = "Keys that were added with the delay of the rate limits and not forgotten",
+                                   .type = KI_METRIC_GAUGE };
 
 /* --- counting (caller holds the lock) ----------------------------------------------------------------------------- */
 
@@ -110,6 +113,7 @@ void ki_workqueue_pass_metrics(const ki_workqueue *queue, const char *controller
         ki_metrics_pass(to, &longest, labels, count, age(longest_ns));
     }
     ki_metrics_pass(to, &retries, labels, count, (double)counts.retries);
+    ki_metrics_pass(to, &failing, labels, count, (double)counts.failing);
 }
 
 ki_status ki_workqueue_visit_metrics(const ki_workqueue *queue, ki_sample_visitor visit, void *user, ki_error *err) {

@@ -26,7 +26,8 @@ typedef struct ki_work_depth {
 /* What the metrics show. */
 typedef struct ki_work_counts {
     uint64_t adds, retries;
-    size_t dirty; /* dirty keys, also those that a worker has and that were added again */
+    size_t failing; /* keys with failures */
+    size_t dirty;   /* dirty keys, also those that a worker has and that were added again */
     ki_histogram queue_duration, work_duration;
     uint64_t started_sum; /* sum of started_at of all keys being processed; wraps around */
     /* With by_priority: `dirty` by priority. Priorities that once had a key stay; the last place has all that came too

@@ -118,6 +118,7 @@ void ki_workqueue_forget(ki_workqueue *queue, const void *key) {
     ki_mutex_lock_short(&queue->lock);
     ki_work_item *item = ki_work_find(queue, key);
     if (item) {
+        queue->counts.failing -= item->failures > 0;
         item->failures = 0;
         ki_work_release(queue, item);
     }

@@ -18,7 +18,7 @@ import zlib
 
 PATIENCE_S = 120
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-WIDE, NARROW = (1280, 900), (500, 900)
+WIDE, NARROW = (1280, 900), (420, 900)
 LIGHT = {"background": (255, 255, 255), "bad": (0xC2, 0x1F, 0x2B), "ok": (0x1A, 0x7F, 0x37), "warn": (0x9A, 0x67, 0x00),
          "line": (0x09, 0x69, 0xDA)}
 DARK = {"background": (0x0D, 0x11, 0x17), "bad": (0xFF, 0x7B, 0x72), "ok": (0x3F, 0xB9, 0x50), "warn": (0xD2, 0x99, 0x22),
@@ -206,6 +206,18 @@ def thirty_in_trouble():
         check_pixels(url, DARK, NARROW, {"ok", "bad", "warn"}, "--blink-settings=preferredColorScheme=0")
 
 
+def a_key_that_always_fails():
+    with page("1", "busy", "poisoned") as url:
+        shown = read(url)
+        must(shown.title == "(1) sample-controller", f"title: {shown.title}")
+        must(shown.texts["verdict"].endswith("; 1 controller failing"), shown.texts["verdict"])
+        must(shown.texts["where"].startswith("process ") and shown.texts["where"].endswith(", version v1.2.3"), shown.texts["where"])
+        row = shown.rows[[row["class"] for row in shown.rows].index("bad")]
+        must(row["Failing keys"].startswith("! ") and "times: the spec has no image" in row["details"], f"{row}")
+        for size in (WIDE, NARROW):
+            check_pixels(url, LIGHT, size, {"ok", "bad"})
+
+
 def two_hundred():
     with page("200", "busy") as url:
         shown = read(url)
@@ -239,6 +251,6 @@ def text_browsers():
                 must(part in text, f"{name} does not show {part!r}, but:\n{text}")
 
 
-for case in (one_informer, thirty_in_trouble, two_hundred, updates_in_place, text_browsers):
+for case in (one_informer, thirty_in_trouble, a_key_that_always_fails, two_hundred, updates_in_place, text_browsers):
     case()
     print("ok", case.__name__)

@@ -157,7 +157,8 @@ WEB_SOCKET_TEST(a_wrong_handshake_is_rejected_as_the_real_server_does) {
         { UPGRADE "Sec-WebSocket-Version: 12\r\n" KEY "Origin: http://localhost\r\n\r\n", "HTTP/1.1 400 " },
         { UPGRADE VERSION "Origin: http://localhost\r\n\r\n", "HTTP/1.1 400 " },
         { UPGRADE VERSION KEY "Sec-WebSocket-Protocol: a, b\r\nOrigin: http://localhost\r\n\r\n", "HTTP/1.1 400 " },
-        { UPGRADE VERSION KEY "Sec-WebSocket-Protocol: a\r\nOrigin: http://localhost\r\n\r\n", "Sec-WebSocket-Protocol: a\r\n" },
+        { UPGRADE VERSION KEY "Sec-WebSocket-Protocol: a\r\nOrigin: http://localhost\r\n\r\n",
+          "Sec-WebSocket-Protocol: a\r\n" },
         { "Host: localhost\r\nConnection: close\r\nUpgrade: websocket\r\n" VERSION KEY "\r\n", "HTTP/1.1 200 " },
     };
     start();

@@ -57,6 +57,8 @@ typedef struct program {
     ki_factory *factory;
     ki_elector *elector;
     ki_controller *controllers[2];
+    bool is_poisoned; /* one key fails always: `poison` */
+    char poison[128];
     ki_reconcile *deferred[2 * WORKERS];
     size_t deferred_count;
     bool is_stuck;
@@ -155,7 +157,11 @@ static void hold_lease(void) {
 
 /* A reconcile takes until finish_some; one of them for good. */
 static ki_status reconcile(ki_reconcile *call, const char *key, void *user, ki_error *err) {
-    (void)key, (void)user;
+    (void)user;
+    if (self.is_poisoned && !self.poison[0])
+        snprintf(self.poison, sizeof self.poison, "%s", key);
+    if (strcmp(self.poison, key) == 0)
+        return ki_error_set(err, KI_ERR_INVALID, "the spec has no image");
     if (draw(12) == 0)
         return ki_error_set(err, KI_ERR_INVALID, "no");
     ki_reconcile_defer(call);
@@ -184,8 +190,10 @@ static ki_status add_controllers(ki_error *err) {
             self.factory, &KI_CONTROLLER_OPTIONS(.name = rows[i].name, .reconcile = reconcile, .workers = WORKERS),
             &self.controllers[i], err);
         if (!status)
-            status = ki_controller_for(self.controllers[i], ki_resource_find(rows[i].resource),
-                                       &KI_INFORMER_OPTIONS(.namespace_name = namespaces[0]), NULL, err);
+            status = ki_controller_for(
+                self.controllers[i], ki_resource_find(rows[i].resource),
+                &KI_CONTROLLER_WATCH(.informer_options = &KI_INFORMER_OPTIONS(.namespace_name = namespaces[0])), NULL,
+                err);
     }
     return status;
 }
@@ -294,8 +302,10 @@ int main(int argc, char **argv) {
         self.is_failing |= strcmp(argv[i], "failing") == 0;
         self.is_lost |= strcmp(argv[i], "lost") == 0;
         self.is_busy |= strcmp(argv[i], "busy") == 0;
+        self.is_poisoned |= strcmp(argv[i], "poisoned") == 0;
     }
-    const ki_status_server_options options = KI_STATUS_SERVER_OPTIONS(.address = argv[1], .title = "sample-controller");
+    const ki_status_server_options options =
+        KI_STATUS_SERVER_OPTIONS(.address = argv[1], .title = "sample-controller", .version = "v1.2.3");
     if (set_up(&err) || ki_status_server_new(self.factory, &options, &server, &err)) {
         fprintf(stderr, "status_page: %s\n", ki_error_message(&err));
         return 1;

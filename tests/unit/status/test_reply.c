@@ -17,7 +17,11 @@ static ki_reply reply;
 
 static void start_sampler(const ki_allocator *allocator) {
     sampler = (ki_sampler){ .allocator = allocator, .factory = stage.factory, .engine = stage.engine.engine };
-    source = (ki_reply_source){ &sampler, "shop <controller>", ki_engine_now(stage.engine.engine) };
+    source = (ki_reply_source){ .sampler = &sampler,
+                                .title = "shop <controller>",
+                                .process = "node-1, pid 7",
+                                .version = "v1.2",
+                                .started_ns = ki_engine_now(stage.engine.engine) };
     assert_int_equal(ki_sampler_start(&sampler, NULL), KI_OK);
 }
 
@@ -129,7 +133,8 @@ REPLY_TEST(readyz_says_who_leads_and_what_is_queued) {
     stage_settle(&stage);
     ASK(.path = "/readyz", .is_verbose = true);
     expect(200, "[+]lease lock: this process leads, as me\n");
-    expect(200, "[+]queue c: 0 queued, longest running 0.0 s, 1 retries\n");
+    expect(200,
+           "[+]queue c: 0 queued, longest running 0.0 s, 1 retries, 1 failing: k failed 1 time: it did not work\n");
     ki_elector_free(elector);
 }
 
@@ -280,6 +285,93 @@ REPLY_TEST(a_key_that_runs_for_long_is_marked) {
     expect(200, "<tbody role=\"rowgroup\" class=\"warn\"><tr role=\"row\"><th role=\"rowheader\" scope=\"row\">c</th>");
     expect(200, "<span class=\"state\">! 2&nbsp;min</span>");
     ki_reconcile_finish(stage.deferred[0], NULL);
+}
+
+#define ROW_OF(class_name) \
+    "<tbody role=\"rowgroup\" class=\"" class_name "\"><tr role=\"row\"><th role=\"rowheader\" scope=\"row\">c</th>"
+
+REPLY_TEST(a_key_that_fails_again_and_again_is_marked_until_it_succeeds) {
+    assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+    stage.script = "fff";
+    stage_start(&stage);
+    stage_add("shop/<k>");
+    stage_settle(&stage);
+    ASK(.path = "/");
+    expect(200, ROW_OF("warn"));
+    expect(200, "<div>shop/&lt;k&gt; failed 1 time: it did not work</div>");
+    expect(200, "<p id=\"verdict\" class=\"verdict ok\"");
+    stage_advance(&stage, 5);
+    stage_advance(&stage, 10);
+    ASK(.path = "/");
+    expect(200, ROW_OF("bad"));
+    expect(200, "<span class=\"state\">! 1</span>");
+    expect(200, "<div>shop/&lt;k&gt; failed 3 times: it did not work</div>");
+    expect(200, "<p id=\"verdict\" class=\"verdict bad\" role=\"status\">✔ Ready: 2 informers have synced; "
+                "1 controller failing</p>");
+    expect(200, "<title>(1) shop");
+    ASK(.path = "/readyz", .is_verbose = true);
+    expect(200, "[!]queue c: 0 queued, longest running 0.0 s, 3 retries, 1 failing: shop/<k> failed 3 times: "
+                "it did not work\n");
+    stage_advance(&stage, 20);
+    ASK(.path = "/");
+    expect(200, ROW_OF("ok"));
+    expect_not("failed");
+    ASK(.path = "/readyz", .is_verbose = true);
+    expect(200, "[+]queue c: 0 queued, longest running 0.0 s, 3 retries\n");
+}
+
+REPLY_TEST(the_key_that_failed_most_often_is_shown) {
+    assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+    stage.script = "fff"
+                   "f"
+                   "."
+                   "f";
+    stage_start(&stage);
+    stage_add("a");
+    stage_settle(&stage);
+    stage_advance(&stage, 5);
+    stage_advance(&stage, 10);
+    stage_add("b");
+    stage_settle(&stage);
+    ASK(.path = "/");
+    expect(200, "<div>a failed 3 times: it did not work</div>");
+    expect(200, "<span class=\"state\">! 2</span>");
+    stage_advance(&stage, 5); /* b succeeds */
+    ASK(.path = "/");
+    expect(200, "<div>a failed 3 times: it did not work</div>");
+    stage_advance(&stage, 15);
+    ASK(.path = "/");
+    expect(200, "<div>a failed 4 times: it did not work</div>");
+}
+
+REPLY_TEST(an_error_that_is_not_retried_is_marked_at_once) {
+    assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+    stage.script = "t";
+    stage_start(&stage);
+    stage_add("a");
+    stage_settle(&stage);
+    ASK(.path = "/");
+    expect(200, ROW_OF("bad"));
+    expect(200, " ago, not retried</div>");
+    stage_add("a");
+    stage_settle(&stage);
+    ASK(.path = "/");
+    expect(200, ROW_OF("ok"));
+}
+
+REPLY_TEST(the_page_says_which_cluster_process_and_version_it_is_of) {
+    stage_start(&stage);
+    ASK(.path = "/");
+    expect(200, "process node-1, pid 7, version v1.2</p>");
+    source.version = "";
+    ASK(.path = "/");
+    expect(200, "process node-1, pid 7</p>");
+}
+
+REPLY_TEST(causes_come_before_the_charts) {
+    stage_start(&stage);
+    ASK(.path = "/");
+    assert_true(strstr(shown(), "<h2 id=\"informers\"") < strstr(shown(), "<section class=\"charts\""));
 }
 
 REPLY_TEST(a_page_without_informers_says_so) {

@@ -104,6 +104,9 @@ TEST(the_text_is_complete_and_names_the_queue) {
         "# TYPE workqueue_retries counter\n"
         "# HELP workqueue_retries Keys added with a delay.\n"
         "workqueue_retries_total{name=\"a \\\"name\\\"\"} 1\n"
+        "# TYPE workqueue_failing_keys gauge\n"
+        "# HELP workqueue_failing_keys Keys that were added with the delay of the rate limits and not forgotten.\n"
+        "workqueue_failing_keys{name=\"a \\\"name\\\"\"} 0\n"
         "# EOF\n");
     ki_metrics_text_free(text);
     ki_metrics_text_free(NULL);
@@ -117,13 +120,13 @@ TEST(times_are_those_of_the_key_s_way_through_the_queue) {
         queue_play(&stage, "+a");
         assert_samples(&stage, "depth 1 adds_total 1 queue_duration_seconds_count 0 queue_duration_seconds_sum 0 "
                                "work_duration_seconds_count 0 work_duration_seconds_sum 0 unfinished_work_seconds 0 "
-                               "longest_running_processor_seconds 0 retries_total 0");
+                               "longest_running_processor_seconds 0 retries_total 0 failing_keys 0");
         stage.engine.now += 500000;
         queue_play(&stage, "=a +a +a +a");
         assert_samples(&stage,
                        "depth 1 adds_total 2 queue_duration_seconds_count 1 queue_duration_seconds_sum 0.000500000 "
                        "work_duration_seconds_count 0 work_duration_seconds_sum 0 unfinished_work_seconds 0 "
-                       "longest_running_processor_seconds 0 retries_total 0");
+                       "longest_running_processor_seconds 0 retries_total 0 failing_keys 0");
         stage.engine.now += 250000;
         queue_play(&stage, "-a =a");
         stage.engine.now += 1000000;
@@ -131,12 +134,12 @@ TEST(times_are_those_of_the_key_s_way_through_the_queue) {
                        "depth 0 adds_total 2 queue_duration_seconds_count 2 queue_duration_seconds_sum 0.000750000 "
                        "work_duration_seconds_count 1 work_duration_seconds_sum 0.000250000 "
                        "unfinished_work_seconds 0.001000000 longest_running_processor_seconds 0.001000000 "
-                       "retries_total 0");
+                       "retries_total 0 failing_keys 0");
         queue_play(&stage, "-a");
         assert_samples(&stage,
                        "depth 0 adds_total 2 queue_duration_seconds_count 2 queue_duration_seconds_sum 0.000750000 "
                        "work_duration_seconds_count 2 work_duration_seconds_sum 0.001250000 "
-                       "unfinished_work_seconds 0 longest_running_processor_seconds 0 retries_total 0");
+                       "unfinished_work_seconds 0 longest_running_processor_seconds 0 retries_total 0 failing_keys 0");
         queue_stage_close(&stage);
     }
 }
@@ -158,7 +161,7 @@ TEST(a_queue_without_a_name_only_counts) {
     queue_stage stage;
     queue_stage_open(&stage, NULL);
     queue_play(&stage, "+a +b +c! =a ~100 -a =b");
-    assert_samples(&stage, "depth 1 adds_total 3 retries_total 1");
+    assert_samples(&stage, "depth 1 adds_total 3 retries_total 1 failing_keys 1");
     queue_stage_close(&stage);
 }
 
@@ -167,12 +170,12 @@ TEST(retries_are_counted_as_by_the_one_it_is_like) {
         bool by_priority;
         const char *play, *want;
     } cases[] = {
-        { false, "+a@5 +a@0 +b! +c^1@7 +c", "depth 2 adds_total 2 retries_total 4" },
-        { true, "+a@5 +a@0 +b! +c^1@7 +c", "depth 1 depth 1 adds_total 2 retries_total 3" },
-        { true, "+a +a@5 =a", "depth 0 adds_total 1 retries_total 1" },
-        { true, "+a@5 +a +a ~10 =a -a", "depth 0 adds_total 1 retries_total 1" },
-        { true, "+a =a +a +b =b", "depth 1 adds_total 3 retries_total 0" },
-        { false, "x +a +b@1 +c!", "depth 0 adds_total 0 retries_total 0" },
+        { false, "+a@5 +a@0 +b! +c^1@7 +c", "depth 2 adds_total 2 retries_total 4 failing_keys 1" },
+        { true, "+a@5 +a@0 +b! +c^1@7 +c", "depth 1 depth 1 adds_total 2 retries_total 3 failing_keys 1" },
+        { true, "+a +a@5 =a", "depth 0 adds_total 1 retries_total 1 failing_keys 0" },
+        { true, "+a@5 +a +a ~10 =a -a", "depth 0 adds_total 1 retries_total 1 failing_keys 0" },
+        { true, "+a =a +a +b =b", "depth 1 adds_total 3 retries_total 0 failing_keys 0" },
+        { false, "x +a +b@1 +c!", "depth 0 adds_total 0 retries_total 0 failing_keys 0" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         queue_stage stage;
@@ -344,6 +347,6 @@ TEST(a_program_s_library_gets_every_sample) {
     assert_int_equal(ki_workqueue_visit_metrics(stage.queue, metrics_library_visit, &library, NULL), KI_OK);
     metrics_library_expect(&library, "workqueue_depth=0 workqueue_queue_duration_seconds~2.5 "
                                      "workqueue_unfinished_work_seconds=3 "
-                                     "workqueue_longest_running_processor_seconds=3");
+                                     "workqueue_longest_running_processor_seconds=3 workqueue_failing_keys=0");
     queue_stage_close(&stage);
 }
