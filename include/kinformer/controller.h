@@ -253,8 +253,8 @@ KI_API KI_MUST_CHECK ki_status ki_client_remove_finalizer(ki_client *client, con
 
 /* Applies the status of an object (server-side apply with force) in the name of options->field_manager. `object` has
  * the field "status"; this function sets apiVersion, kind, and the name, namespace and uid of `obj`. If `obj` was
- * deleted and another object has its name, nothing is written and ki_error_is_conflict is true. A role needs the verb
- * patch for the subresource status. */
+ * deleted and another object of a built-in type has its name, nothing is written and the server responds 422. The
+ * server does not compare the uid of a custom resource. A role needs the verb patch for the subresource status. */
 KI_API KI_MUST_CHECK ki_status ki_client_apply_status(ki_client *client, const ki_resource *resource,
                                                       const ki_object *obj, ki_unstructured *object,
                                                       const ki_request_options *options, ki_object **ret_obj,

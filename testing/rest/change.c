@@ -271,14 +271,14 @@ ki_status kt_change_check_name(kt_call *call, yyjson_val *root) {
 
 /* Responds 409: the object does not have the uid of the request. */
 static ki_status fail_uid(kt_call *call, ki_str uid, ki_str found) {
-    const char *slash = call->ns.size ? "/" : "";
-    return kt_fail_conflict(call, call->resource->plural, call->name,
-                            "StorageError: invalid object, Code: 4, Key: /registry/%s/%.*s%s%.*s, ResourceVersion: 0, "
-                            "AdditionalErrorMsg: Precondition failed: UID in precondition: %.*s, UID in object meta: "
-                            "%.*s",
-                            call->resource->plural, (int)call->ns.size, call->ns.size ? call->ns.data : "", slash,
-                            (int)call->name.size, call->name.data, (int)uid.size, uid.data, (int)found.size,
-                            found.data);
+    const char *slash = call->ns.size ? "/" : "", *group = call->storage->custom ? call->resource->group : "";
+    return kt_fail_conflict(
+        call, call->resource->plural, call->name,
+        "StorageError: invalid object, Code: 4, Key: /registry/%s%s%s/%.*s%s%.*s, ResourceVersion: "
+        "0, AdditionalErrorMsg: Precondition failed: UID in precondition: %.*s, UID in object meta: "
+        "%.*s",
+        group, group[0] ? "/" : "", call->resource->plural, (int)call->ns.size, call->ns.size ? call->ns.data : "",
+        slash, (int)call->name.size, call->name.data, (int)uid.size, uid.data, (int)found.size, found.data);
 }
 
 static ki_status check_identity(kt_call *call, const kt_object *old, yyjson_val *meta) {
@@ -305,9 +305,9 @@ static ki_status check_identity(kt_call *call, const kt_object *old, yyjson_val 
 static ki_status check_and_update(kt_call *call, const kt_write *write, kt_object *old, yyjson_val *old_root,
                                   yyjson_val *root) {
     yyjson_val *meta = yyjson_obj_get(root, "metadata");
-    ki_status status = check_conditional(call, meta);
+    ki_status status = check_identity(call, old, meta);
     if (!status)
-        status = check_identity(call, old, meta);
+        status = check_conditional(call, meta);
     if (!status)
         status = kt_grant_check(call, root);
     if (status)
@@ -378,17 +378,24 @@ static ki_status take_status(kt_call *call, yyjson_val *old_root, yyjson_val *ro
     yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
     if (!doc)
         return KI_ERR_NO_MEMORY;
-    yyjson_mut_val *made = yyjson_val_mut_copy(doc, old_root);
+    yyjson_mut_val *made = yyjson_val_mut_copy(doc, old_root), *part = yyjson_mut_obj(doc);
     yyjson_val *meta = yyjson_obj_get(root, "metadata");
-    bool fine = made && put_copy(doc, made, "status", yyjson_obj_get(root, "status"));
+    bool fine = made && part && put_copy(doc, part, "status", yyjson_obj_get(root, "status"));
+    if (fine && !call->storage->custom) /* of the status alone: the old object stays as it is */
+        fine =
+            !kt_defaults_fill(call->allocator, call->resource, doc, part) && !kt_zeros_fill(call->resource, doc, part);
+    yyjson_mut_val *filled = fine ? yyjson_mut_obj_remove_key(part, "status") : NULL;
+    if (fine)
+        yyjson_mut_obj_remove_key(made, "status");
+    if (filled)
+        fine = yyjson_mut_obj_put(made, yyjson_mut_str(doc, "status"), filled);
+    /* A patch of a custom resource's status ignores the uid. */
+    bool ignores_uid = call->storage->custom && strcmp(call->request->method, "PATCH") == 0;
     for (size_t i = 0; fine && i < sizeof members / sizeof members[0]; i++) {
-        if (!(flags & members[i].kept_by))
+        if (!(flags & members[i].kept_by) && !(ignores_uid && strcmp(members[i].name, "uid") == 0))
             fine = put_copy(doc, yyjson_mut_obj_get(made, "metadata"), members[i].name,
                             yyjson_obj_get(meta, members[i].name));
     }
-    if (fine && !call->storage->custom)
-        fine =
-            !kt_defaults_fill(call->allocator, call->resource, doc, made) && !kt_zeros_fill(call->resource, doc, made);
     ki_status status = fine ? kt_json_freeze(call->allocator, made, ret_doc) : KI_ERR_NO_MEMORY;
     yyjson_mut_doc_free(doc);
     return status;

@@ -169,6 +169,9 @@ func general(value any, key, given string) any {
 		for i := range v {
 			v[i] = general(v[i], key, given)
 		}
+		if key == "managedFields" { // the server sorts them by their times
+			slices.SortFunc(v, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		}
 	case float64:
 		if strings.HasSuffix(strings.ToLower(key), "nodeport") && !strings.Contains(given, fmt.Sprint(v)) {
 			return anything
