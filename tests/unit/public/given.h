@@ -224,6 +224,9 @@ static const struct {
     { "ki_indexer *", &indexer },
 };
 
+/* With the room of GIVEN_JSON, whose size goes with every text. */
+static const char given_text[sizeof GIVEN_JSON] = "{.metadata.name}";
+
 static const struct {
     const char *name, *text;
 } texts[] = {
@@ -231,7 +234,7 @@ static const struct {
     { "definition", GIVEN_JSON },
     { "patch", "{}" },
     { "status_json", "{}" },
-    { "text", "{.metadata.name}" },
+    { "text", given_text },
     { "uid", "u" },
     { "path", "/dev/null" },
     { "key", "default/a" },
