@@ -57,9 +57,10 @@ static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     rest_server *server = &self->election->server;
     char fate = next_fate(self);
     int status = 0;
-    if (fate == 'd')
+    if (fate == 'd') { /* a kube-apiserver responds 409 to a Lease with an uid */
         election_delete(self->election);
-    if (fate == '3' || fate == '4' || fate == '5' || fate == 'r')
+        status = 404;
+    } else if (fate == '3' || fate == '4' || fate == '5' || fate == 'r')
         status = fate == '3' ? 403 : fate == '4' ? 409 : fate == '5' ? 500 : 429;
     else if (fate != '!' && fate != 'n')
         status = rest_send_bytes(server, request->method, request->target, request->content_type, request->body);
@@ -70,6 +71,10 @@ static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     case '5':
     case 'r':
         respond(call, status, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\"}");
+        break;
+    case 'd':
+        respond(call, status,
+                "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"reason\":\"NotFound\"}");
         break;
     case '!':
     case '?':
@@ -245,10 +250,12 @@ void election_put(election *self, const char *spec) {
              "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"lock\"},"
              "\"spec\":{%s}}",
              spec);
-    if (rest_get(&self->server, LEASE) == 404)
+    if (rest_get(&self->server, LEASE) == 404) {
         assert_int_equal(rest_post(&self->server, ELECTION_LEASES, body), 201);
-    else
-        assert_int_equal(rest_send(&self->server, "PUT", LEASE, "application/json", body), 200);
+    } else { /* an update of a Lease has a version; a patch needs none */
+        snprintf(body, sizeof body, "[{\"op\":\"add\",\"path\":\"/spec\",\"value\":{%s}}]", spec);
+        assert_int_equal(rest_send(&self->server, "PATCH", LEASE, "application/json-patch+json", body), 200);
+    }
 }
 
 void election_delete(election *self) {

@@ -31,7 +31,7 @@ typedef struct candidate {
      * '!': cut before the server handles the request. '?': cut after. 'n': no response. 'N': handled, no response. 'g':
      * handled, the response is no Lease. 'r': 429 with a Retry-After of 30 s. 'h': handled, and a webhook in the server
      * makes itself the holder. 'p': like '.', and the process is suspended for 20 s while it reads the response. 'd':
-     * handled after somebody deleted the Lease. */
+     * somebody deletes the Lease, then 404. */
     const char *fate;
     char requests[ELECTION_TEXT]; /* "get:404 post:201 put:409" since the last check; 0: no response */
     char notes[ELECTION_TEXT];    /* "leader=me started stopped" since the last check */

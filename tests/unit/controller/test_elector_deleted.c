@@ -24,7 +24,7 @@ ELECTION_TEST(a_leader_makes_a_deleted_lease_again_with_a_higher_token) {
     assert_int_equal(ki_elector_fencing_token(ME(self)->elector), 8);
     election_delete(self);
     election_advance(self, KI_RETRY_PERIOD_MS);
-    candidate_expect_requests(ME(self), "get:200 put:200 put:404 get:404 post:201");
+    candidate_expect_requests(ME(self), "get:200 put:200 put:409 get:404 post:201");
     candidate_expect(ME(self), "leader=me started");
     assert_true(leads(ME(self)));
     assert_int_equal(ki_elector_fencing_token(ME(self)->elector), 9);
