@@ -162,7 +162,7 @@ static ki_status reconcile(ki_reconcile *call, const char *key, void *user, ki_e
         snprintf(self.poison, sizeof self.poison, "%s", key);
     if (strcmp(self.poison, key) == 0)
         return ki_error_set(err, KI_ERR_INVALID, "the spec has no image");
-    if (draw(12) == 0)
+    if (!self.is_poisoned && draw(12) == 0)
         return ki_error_set(err, KI_ERR_INVALID, "no");
     ki_reconcile_defer(call);
     if (self.second > STUCK_AFTER_S && !self.is_stuck)
