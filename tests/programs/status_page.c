@@ -165,7 +165,7 @@ static ki_status reconcile(ki_reconcile *call, const char *key, void *user, ki_e
     if (!self.is_poisoned && draw(12) == 0)
         return ki_error_set(err, KI_ERR_INVALID, "no");
     ki_reconcile_defer(call);
-    if (self.second > STUCK_AFTER_S && !self.is_stuck)
+    if (self.second > STUCK_AFTER_S && !self.is_stuck && !self.is_poisoned)
         self.is_stuck = true;
     else
         self.deferred[self.deferred_count++] = call;
