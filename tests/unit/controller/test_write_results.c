@@ -175,7 +175,7 @@ static const ki_field service_fields[] = {
 
 static ki_object *put_service(ki_informer *services) {
     static const char yaml[] =
-        "metadata: { name: web, namespace: default }\nspec: { type: NodePort, ports: [{ port: 80 }] }\n";
+        "metadata: { name: web, namespace: default }\nspec: { type: LoadBalancer, ports: [{ port: 80 }] }\n";
     ki_object *obj = NULL;
     ki_error err = KI_ERROR_INIT;
     check(ki_client_create(client, KI_SERVICES, ki_unstructured_new(yaml), &KI_REQUEST_OPTIONS(.informer = services),
@@ -211,7 +211,7 @@ WRITE_RESULTS_TEST(a_write_for_an_object_returns_the_views_of_that_object) {
           &err);
     const struct service *view = ki_object_view(applied);
     assert_non_null(view);
-    assert_string_equal(view->type, "NodePort");
+    assert_string_equal(view->type, "LoadBalancer");
     ki_object *const all[] = { bare, with, without, plain, service, applied };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         ki_object_unref(all[i]);
