@@ -252,12 +252,8 @@ static ki_status make_store_and_queue(ki_informer *informer, ki_error *err) {
     if (status) {
         ki_deleted_objects_free(&informer->deleted);
         ki_store_free(informer->store);
-        return status;
     }
-    ki_snapshot *first = ki_store_snapshot(informer->store);
-    ki_deferred_serve(&informer->deferred, first);
-    ki_snapshot_free(first);
-    return KI_OK;
+    return status;
 }
 
 ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer **ret_informer, ki_error *err) {

@@ -2,7 +2,6 @@
 #include "src/cache/store/snapshot.h"
 
 #include "src/base/memory.h"
-#include "src/cache/store/deferred_free.h"
 #include "src/cache/store/index_set.h"
 
 ki_snapshot *ki_snapshot_new(ki_schema *schema, ki_str resource_version) {
@@ -78,9 +77,6 @@ ki_snapshot *ki_snapshot_ref(ki_snapshot *snapshot) {
 void ki_snapshot_free(ki_snapshot *snapshot) {
     ki_snapshot_drain drain;
     size_t all = SIZE_MAX;
-    if (!snapshot || !ki_refcount_dec(&snapshot->refs) || ki_deferred_takes(snapshot))
-        return;
-    ki_refcount_init(&snapshot->refs); /* the last reference: no other thread reads the snapshot */
     ki_snapshot_drain_begin(&drain, snapshot);
     (void)ki_snapshot_drain_some(&drain, &all);
 }
