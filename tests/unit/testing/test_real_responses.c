@@ -234,7 +234,9 @@ static bool is_as_recorded(yyjson_val *row, int code, yyjson_val *found, bool pr
 /* Sends the request of a row and compares the response. `next` is the last continue token. */
 static bool check_row(yyjson_val *row, char **next) {
     char ns[64];
-    snprintf(ns, sizeof ns, "table-%s", yyjson_get_str(yyjson_obj_get(row, "table")));
+    const char *table = yyjson_get_str(yyjson_obj_get(row, "table"));
+    assert_non_null(table);
+    snprintf(ns, sizeof ns, "table-%s", table ? table : "");
     for (char *c = ns; *c; c++)
         *c = *c == '_' ? '-' : *c;
     const char *given = yyjson_get_str(yyjson_obj_get(row, "body")),
