@@ -12,11 +12,23 @@ import (
 )
 
 var requestCases = []testCase{{name: "serve-requests", kinformerOnly: true, run: func(ctx context.Context, h *harness) error {
-	_, configs, err := h.bothConfigs(ctx)
+	own, err := h.ownServer(ctx) // other cases leave default classes on the shared one
 	if err != nil {
 		return err
 	}
-	return errors.Join(h.compareRequests(ctx, configs.real, "-real"), h.compareRequests(ctx, configs.served))
+	plain, err := h.serve(ctx)
+	if err != nil {
+		return err
+	}
+	real, err := own.restConfig()
+	if err != nil {
+		return err
+	}
+	served, err := restConfig(plain.kubectl.kubeconfig)
+	if err != nil {
+		return err
+	}
+	return errors.Join(h.compareRequests(ctx, real, "-real"), h.compareRequests(ctx, served))
 }}}
 
 // compareRequests sends the requests of all tables to a server.
