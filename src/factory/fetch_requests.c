@@ -12,8 +12,8 @@
 
 /* --- the end of a request; caller holds the mutex ----------------------------------------------------------------- */
 
-/* Until the next attempt no object is requested: the server is away. What those who ask for another object are told
- * does not name this one. */
+/* Until the next attempt the fetcher requests no object: the server is away. The errors of other objects' fetches do
+ * not name this object. */
 static void hold(ki_fetcher *fetcher, const ki_fetch_item *item, int64_t now, const ki_error *err) {
     ki_error away = *err;
     size_t size = strlen(item->key);

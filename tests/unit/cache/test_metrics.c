@@ -389,13 +389,13 @@ TEST(a_deletion_before_the_first_version_makes_the_cache_younger) {
 }
 
 TEST(a_server_without_streaming_lists_is_no_failure) {
-    static const char *const refusals[] = { "fail 400", "fail 422" };
-    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+    static const char *const responses[] = { "fail 400", "fail 422" };
+    for (size_t i = 0; i < sizeof responses / sizeof *responses; i++) {
         stage s;
         open_measured(&s, &configmaps, NULL, true);
-        play_each(&s, refusals[i]);
+        play_each(&s, responses[i]);
         play_each(&s, "{10: a=5}; open; error 410; wait 1600");
-        play_each(&s, refusals[i]);
+        play_each(&s, responses[i]);
         play_each(&s, "{20: a=5}; open");
         assert_int_equal(s.informer->metrics.counters[KI_METRIC_FAILURES], 1);
         close_stage(&s);
