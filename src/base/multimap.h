@@ -14,6 +14,10 @@ typedef struct ki_multimap_node {
     struct ki_multimap_node *previous; /* of the first one: the last one; NULL: in no map */
 } ki_multimap_node;
 
+/* Returns a pointer as a key. The key lives as long as the variable that holds the pointer. */
+static inline ki_str ki_multimap_pointer_key(void *const *pointer) {
+    return (ki_str){ (const char *)pointer, sizeof *pointer };
+}
 /* Returns the first node of a key; NULL: there is none. */
 ki_multimap_node *ki_multimap_first(const ki_map *map, ki_str key);
 /* Errors: KI_ERR_NO_MEMORY. */

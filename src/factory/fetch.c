@@ -73,10 +73,6 @@ static bool is_hopeless(const ki_fetch_item *item, const ki_fetch_wait *wait, in
     return is_under_way && wait->deadline != INT64_MAX && now - item->since >= wait->deadline - now;
 }
 
-static ki_str key_of_user(void *const *user) {
-    return (ki_str){ (const char *)user, sizeof *user };
-}
-
 static ki_fetch_wait *wait_of(ki_multimap_node *node) {
     return node ? (ki_fetch_wait *)(void *)((char *)node - offsetof(ki_fetch_wait, of_user)) : NULL;
 }
@@ -87,7 +83,8 @@ static ki_status add_wait(ki_fetcher *fetcher, const char *key, ki_fetch_wait *w
     if (fetcher->is_closed || ki_informer_is_removed(fetcher->informer))
         return ki_informer_set_stopped(fetcher->informer, KI_ERR_CANCELLED, err);
     int64_t now = ki_engine_clock(fetcher->informer->engine);
-    bool has_room = wait->changed || !ki_multimap_add(&fetcher->by_user, &wait->of_user, key_of_user(&wait->user));
+    bool has_room =
+        wait->changed || !ki_multimap_add(&fetcher->by_user, &wait->of_user, ki_multimap_pointer_key(&wait->user));
     ki_fetch_item *item = has_room ? ki_fetch_item_of(fetcher, key) : NULL;
     if (!item) {
         ki_multimap_remove(&fetcher->by_user, &wait->of_user);
@@ -215,7 +212,7 @@ ki_status ki_informer_cancel_fetches(ki_informer *informer, ki_fetch_handler han
     ki_fetcher *fetcher = informer->fetcher;
     if (fetcher)
         ki_mutex_lock(&fetcher->mutex);
-    ki_multimap_node *first = fetcher ? ki_multimap_first(&fetcher->by_user, key_of_user(&user)) : NULL;
+    ki_multimap_node *first = fetcher ? ki_multimap_first(&fetcher->by_user, ki_multimap_pointer_key(&user)) : NULL;
     for (ki_fetch_wait *next, *wait = wait_of(first); wait; wait = next) {
         next = wait_of(wait->of_user.next);
         if (wait->handler != handler)

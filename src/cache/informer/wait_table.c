@@ -45,10 +45,6 @@ static void leave_list(ki_version_wait *wait) {
     wait->at = NULL;
 }
 
-static ki_str key_of_user(void *const *user) {
-    return (ki_str){ (const char *)user, sizeof *user };
-}
-
 void ki_wait_table_init(ki_wait_table *table, const ki_allocator *allocator, uint64_t seed) {
     *table = (ki_wait_table){ .allocator = allocator, .seed = seed };
 }
@@ -112,7 +108,8 @@ static void stop_waiting(ki_wait_table *table, ki_version_wait *wait) {
 static bool enter_maps(ki_wait_table *table, ki_version_wait *wait) {
     wait->group = group_of(table, wait->key);
     return wait->group && (!wait->key || !ki_multimap_add(&table->maps->by_key, &wait->of_key, ki_str_of(wait->key))) &&
-           (!wait->handler || !ki_multimap_add(&table->maps->by_user, &wait->of_user, key_of_user(&wait->user)));
+           (!wait->handler ||
+            !ki_multimap_add(&table->maps->by_user, &wait->of_user, ki_multimap_pointer_key(&wait->user)));
 }
 
 ki_status ki_wait_table_add(ki_wait_table *table, ki_version_wait *wait) {
@@ -265,7 +262,8 @@ void ki_wait_table_expire(ki_wait_table *table, int64_t now) {
 
 bool ki_wait_table_cancel(ki_wait_table *table, ki_version_handler handler, void *user) {
     bool was_any = false;
-    ki_multimap_node *first = table->count ? ki_multimap_first(&table->maps->by_user, key_of_user(&user)) : NULL;
+    ki_multimap_node *first =
+        table->count ? ki_multimap_first(&table->maps->by_user, ki_multimap_pointer_key(&user)) : NULL;
     for (ki_version_wait *next, *wait = WAIT_OF(first, of_user); wait; wait = next) {
         next = WAIT_OF(wait->of_user.next, of_user);
         if (wait->handler != handler)
