@@ -83,8 +83,8 @@ typedef struct ki_elector_options {
     int64_t renew_deadline_ms;  /* 0: KI_RENEW_DEADLINE_MS; must be less than lease_duration_ms */
     int64_t retry_period_ms;    /* 0: KI_RETRY_PERIOD_MS; 1.2 times this must be less than renew_deadline_ms */
     /* Release the Lease at a stop, not while a controller reconciles. Candidates poll the Lease: another process leads
-     * within 2.2 times its retry_period_ms (4.4 s), without a release after lease_duration_ms
-     * (15 s) from when it saw the last renewal, and one such time: up to about 20 s after that renewal. */
+     * within 2.2 times its retry_period_ms (4.4 s). Without a release it sees the last renewal within that time, waits
+     * lease_duration_ms (15 s), and tries within that time again: up to 24 s after the renewal. */
     bool release_on_stop;
     ki_elector_callbacks callbacks;
     void *user; /* of the callbacks */
