@@ -35,7 +35,7 @@ int failure_status(const ki_error *cause) {
     return is_bad_request(cause) ? EXIT_FAILED : EXIT_UNREACHED;
 }
 
-bool failure_print_unread(const char *command, const ki_resource_map *map, const char *name) {
+bool failure_is_unread(const ki_resource_map *map, const char *name, ki_error *err) {
     const char *failed = ki_resource_map_failed_for(map, name);
     if (!failed)
         return false;
@@ -44,8 +44,8 @@ bool failure_print_unread(const char *command, const ki_resource_map *map, const
     if (version)
         snprintf(service, sizeof service, "; kubectl get apiservice %s.%.*s shows why", version + 1,
                  (int)(version - failed), failed);
-    say(command, "could not read the resources of %s, which can have \"%s\"%s%s%s%s", failed, name, service,
-        meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
+    ki_error_set(err, KI_ERR_HTTP, "could not read the resources of %s, which can have \"%s\"%s%s%s%s", failed, name,
+                 service, meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
     return true;
 }
 

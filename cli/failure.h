@@ -15,9 +15,9 @@ enum {
 bool failure_is_hopeless(const session *s, const ki_error *cause);
 /* Returns true for a failure of the connection or the credentials: every resource would fail the same way. */
 bool failure_is_of_server(const ki_error *cause);
-/* Prints on stderr that the server did not say whether it has the resource `name`, and returns true. Returns false,
- * and prints nothing, if the server has no such resource. */
-bool failure_print_unread(const char *command, const ki_resource_map *map, const char *name);
+/* Returns true, and sets `*err`, if `name` is not in the map because a group version that can have it could not be
+ * read: the server behind it is down. */
+bool failure_is_unread(const ki_resource_map *map, const char *name, ki_error *err);
 /* Prints on stderr why the list of `resource` failed, and once a session what to do. `resource` is NULL if discovery
  * failed. */
 void failure_print(session *s, const ki_resource *resource, const ki_error *cause);

@@ -86,8 +86,10 @@ static int discover(cluster *c, const char *name, const ki_resource **ret_resour
         *ret_resource = &found->resource;
         return EXIT_OK;
     }
-    if (failure_print_unread("gen", c->map, name))
+    if (failure_is_unread(c->map, name, &c->err)) {
+        say("gen", "%s", ki_error_message(&c->err));
         return EXIT_FAILED;
+    }
     const char *meant = ki_resource_map_nearest(c->map, name);
     say("gen", "the resource \"%s\" is not known%s%s%s", name, meant ? "; did you mean " : "", meant ? meant : "",
         meant ? "?" : "");

@@ -181,7 +181,7 @@ static const flag flags[] = {
     FLAG("allow-missing-template-keys", 0, FLAG_BOOL, allow_missing_keys, NULL,
          "print nothing for a missing field (default true)"),
     FLAG("wait", 0, FLAG_BOOL, wait, NULL,
-         "try again until the list succeeds, even after a failure that waiting does not fix"),
+         "try again until the list succeeds, except after a malformed request or for an unknown\nresource"),
     FLAG("timeout", 0, FLAG_DURATION, timeout_ms, "DURATION",
          "try again as with --wait, and end with status 3 after this time"),
     FLAG("quiet", 'q', FLAG_BOOL, quiet, NULL, "print only fatal errors on stderr"),

@@ -109,6 +109,23 @@ static void print_retry(const session *s, const ki_error *failure, char shown[KI
     snprintf(shown, KI_ERROR_MESSAGE_MAX, "%s", message);
 }
 
+static bool is_category(const session *s, const char *word) {
+    size_t cursor = 0;
+    return ki_resource_map_in_category(s->map, word, &cursor) != NULL;
+}
+
+/* Returns true, and sets `*err`, if a resource can be of a group that is down, and the command waits for it. */
+static bool waits_for_group(const session *s, ki_error *err) {
+    bool waits = s->is_once && !session_ends_at_once(s);
+    for (size_t i = 0; i < s->target_count && waits; i++) {
+        const char *name = s->targets[i].lookup_name;
+        if (name && !ki_resource_map_find(s->map, name) && !is_category(s, name) &&
+            failure_is_unread(s->map, name, err))
+            return true;
+    }
+    return false;
+}
+
 /* Runs discovery until it succeeds, with growing waits, as an informer would. Ends at a failure for which a retry is
  * hopeless, or after the time limit. */
 static ki_status discover_with_retries(session *s, ki_error *err) {
@@ -116,7 +133,7 @@ static ki_status discover_with_retries(session *s, ki_error *err) {
     int64_t allowed_ms = session_allowed_ms(s);
     for (int64_t wait_ms = FIRST_WAIT_MS;; wait_ms = 2 * wait_ms < LONGEST_WAIT_MS ? 2 * wait_ms : LONGEST_WAIT_MS) {
         ki_status status = discover(s, err);
-        if (status || s->map || s->done)
+        if (status || s->done || (s->map && !waits_for_group(s, err)))
             return status;
         int64_t ms = err->retry_after_ms > wait_ms ? err->retry_after_ms : wait_ms;
         int64_t left_ms = allowed_ms ? s->started_ms + allowed_ms - session_now_ms() : INT_MAX;
@@ -126,6 +143,8 @@ static ki_status discover_with_retries(session *s, ki_error *err) {
         if (!pause_for(s, ms < left_ms ? ms : left_ms))
             return KI_OK;
         *err = (ki_error)KI_ERROR_INIT;
+        ki_resource_map_unref(s->map);
+        s->map = NULL;
     }
 }
 
@@ -173,12 +192,8 @@ static bool take_category(session *s, target *t) {
     return has_any;
 }
 
-static bool is_category(const session *s, const char *word) {
-    size_t cursor = 0;
-    return ki_resource_map_in_category(s->map, word, &cursor) != NULL;
-}
-
 static int resolve(session *s, target *t) {
+    ki_error err = KI_ERROR_INIT;
     const ki_discovered *found = ki_resource_map_find(s->map, t->lookup_name);
     if (found && !can_be_watched(found)) {
         say(s->command,
@@ -202,8 +217,10 @@ static int resolve(session *s, target *t) {
         say(s->command, "a resource cannot be retrieved by name across all namespaces");
         return EXIT_USAGE;
     }
-    if (!found && failure_print_unread(s->command, s->map, t->lookup_name))
+    if (!found && failure_is_unread(s->map, t->lookup_name, &err)) {
+        say(s->command, "%s", ki_error_message(&err));
         return EXIT_FAILED;
+    }
     if (found)
         t->resource = found->resource;
     else if (!session_set_custom(t, t->lookup_name))

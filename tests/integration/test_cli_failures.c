@@ -383,6 +383,39 @@ COMMAND_TEST(a_group_that_cannot_be_discovered_is_said_and_the_others_are_served
     }
 }
 
+/* The server behind example.com is down. */
+static const raw_response without_widgets = {
+    JSON "{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":\"apidiscovery.k8s.io/v2\",\"metadata\":{},\"items\":["
+         "{\"metadata\":{\"name\":\"example.com\"},\"versions\":[{\"version\":\"v1\",\"freshness\":\"Stale\"}]}]}",
+    0, RAW_CLOSE
+};
+
+COMMAND_TEST(get_waits_for_a_group_that_is_down) {
+    static const char says[] = "could not read the resources of example.com/v1, which can have \"widgets.example.com\"";
+    static const struct {
+        const char *flag;
+        raw_response then; /* instead of the group's being down */
+        int status;
+    } rows[] = {
+        { "--wait", partial_discovery, 0 },
+        { "--timeout=1h", partial_discovery, 0 },
+        { "--timeout=100ms", without_widgets, 3 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const raw_response responses[] = { without_widgets, without_widgets, rows[i].then, rows[i].then, widgets };
+        raw_server server;
+        char url[64];
+        raw_server_start(&server, responses, 5);
+        snprintf(url, sizeof url, "http://127.0.0.1:%d", server.port);
+        COMMAND_RUN("get", "widgets.example.com", "--server", url, "-o", "name", rows[i].flag);
+        command_says(says);
+        if (!rows[i].status)
+            assert_non_null(strstr(command_output(), "widget.example.com/a\n"));
+        command_ends(rows[i].status);
+        raw_server_stop(&server);
+    }
+}
+
 COMMAND_TEST(watch_retries_a_discovery_that_is_forbidden_and_get_ends) {
     static const struct {
         const char *fault, *get_says, *watch_says;
