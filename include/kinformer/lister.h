@@ -37,7 +37,8 @@ typedef struct ki_snapshot ki_snapshot;
  * Ownership: the caller frees the snapshot with ki_snapshot_free. Objects and strings that the functions below return
  * are borrowed from the snapshot. Threads: any; several threads may read one snapshot at the same time. Blocks: no. */
 KI_API ki_snapshot *ki_informer_snapshot(const ki_informer *informer);
-/* Frees a snapshot. NULL is accepted. */
+/* Frees a snapshot. NULL is accepted. Where the loop of a running informer frees the last reference, later steps
+ * release what only this snapshot had. Threads: any. */
 KI_API void ki_snapshot_free(ki_snapshot *snapshot);
 
 /* Returns the number of objects. */

@@ -112,7 +112,7 @@ static void remember(ki_source *source, const ki_object *obj, bool is_there) {
 }
 
 static void drop_walk(ki_source *source) {
-    ki_snapshot_free(source->snapshot);
+    ki_snapshot_unref(source->snapshot);
     source->snapshot = NULL;
     source->cursor = (ki_cursor)KI_CURSOR_INIT;
 }

@@ -145,7 +145,7 @@ static ki_status send_get(ki_fetch_item *item, ki_error *err) {
     ki_fetcher *fetcher = item->fetcher;
     ki_snapshot *now = ki_informer_snapshot(fetcher->informer);
     snprintf(item->as_of, sizeof item->as_of, "%s", ki_snapshot_resource_version(now));
-    ki_snapshot_free(now);
+    ki_snapshot_unref(now);
     char namespace_name[KI_INFORMER_KEY_MAX + 1];
     const ki_selection *selection = ki_selection_found(fetcher->informer->selection);
     const char *name = ki_key_split(item->key, namespace_name, sizeof namespace_name);

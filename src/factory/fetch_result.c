@@ -109,7 +109,7 @@ static bool is_deleted(const ki_informer *informer, const char *key, const ki_ob
     bool is_there = now && ki_snapshot_get(now, key);
     ki_order order =
         version[0] ? ki_resource_version_compare(version, ki_object_resource_version(obj)) : KI_ORDER_OLDER;
-    ki_snapshot_free(now);
+    ki_snapshot_unref(now);
     return !is_there && (order == KI_ORDER_SAME || order == KI_ORDER_NEWER);
 }
 

@@ -85,7 +85,7 @@ static size_t count_objects(const ki_informer *informer, const char *namespace_n
     size_t count = informer->selection->resource.namespaced
                        ? ki_snapshot_count_by_index(snapshot, KI_NAMESPACE_INDEX, namespace_name)
                        : ki_snapshot_count(snapshot);
-    ki_snapshot_free(snapshot);
+    ki_snapshot_unref(snapshot);
     return count;
 }
 

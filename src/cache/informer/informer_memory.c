@@ -21,7 +21,7 @@ static size_t add_store(const ki_store *store, ki_object_memory_sum *sum) {
     for (const ki_object *obj; (obj = ki_snapshot_next(snapshot, &cursor)) != NULL;)
         ki_object_add_memory(obj, sum);
     size_t trees = ki_snapshot_tree_memory(snapshot);
-    ki_snapshot_free(snapshot);
+    ki_snapshot_unref(snapshot);
     return trees;
 }
 

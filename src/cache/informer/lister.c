@@ -43,7 +43,7 @@ ki_status ki_lister_list(const ki_informer *informer, const char *namespace_name
     if (!status)
         status = ki_snapshot_list(snapshot, namespace_name, selector, ret_list, err);
     ki_selector_free(selector);
-    ki_snapshot_free(snapshot);
+    ki_snapshot_unref(snapshot);
     return status;
 }
 
@@ -55,7 +55,7 @@ ki_status ki_lister_list_by_index(const ki_informer *informer, const char *index
     ki_status status = open_snapshot(informer, &snapshot, err);
     if (!status)
         status = ki_snapshot_list_by_index(snapshot, index, value, ret_list, err);
-    ki_snapshot_free(snapshot);
+    ki_snapshot_unref(snapshot);
     return status;
 }
 
@@ -146,6 +146,6 @@ ki_status ki_lister_get(const ki_informer *informer, const char *namespace_name,
     ki_status status = open_snapshot(informer, &snapshot, err);
     if (!status)
         status = ki_snapshot_lookup(snapshot, namespace_name, name, ret_obj, err);
-    ki_snapshot_free(snapshot);
+    ki_snapshot_unref(snapshot);
     return status;
 }

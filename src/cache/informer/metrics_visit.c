@@ -274,7 +274,7 @@ static void visit_cache(const ki_informer *informer, const ki_metrics_visit *to)
     }
     if (informer->options.given.keep_at_limit)
         pass(informer, to, KI_METRIC_WITHOUT_CONTENT, NULL, (double)snapshot->without_content);
-    ki_snapshot_free(snapshot);
+    ki_snapshot_unref(snapshot);
 }
 
 ki_status ki_metrics_visit_informer(ki_informer *informer, const ki_metrics_visit *to) {

@@ -251,7 +251,7 @@ static ki_status begin_chosen(ki_informer *informer, ki_error *err) {
     /* Before the check: the empty cache of one that was removed is not a set. */
     ki_snapshot *snapshot = ki_informer_snapshot(informer->namespaces);
     if (!ki_informer_has_synced(informer->namespaces)) {
-        ki_snapshot_free(snapshot);
+        ki_snapshot_unref(snapshot);
         return KI_OK;
     }
     size_t count = ki_snapshot_count(snapshot), at = 0;
@@ -264,7 +264,7 @@ static ki_status begin_chosen(ki_informer *informer, ki_error *err) {
     ki_status status =
         names ? ki_namespaces_new(allocator, names, count, &set, err) : ki_error_no_memory(err, "setting namespaces");
     ki_free(allocator, names);
-    ki_snapshot_free(snapshot);
+    ki_snapshot_unref(snapshot);
     if (status == KI_ERR_NO_MEMORY) {
         atomic_store(&informer->has_other_namespaces, true);
         return status;

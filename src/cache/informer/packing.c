@@ -69,7 +69,7 @@ void ki_informer_train(ki_informer *informer) {
     for (; obj && count < KI_BODY_SAMPLES_MAX; obj = ki_tree_next(&snapshot->items, &cursor))
         samples[count++] = obj;
     ki_object_format_train(format, samples, count, bytes);
-    ki_snapshot_free(snapshot);
+    ki_snapshot_unref(snapshot);
 }
 
 /* --- at a limit --------------------------------------------------------------------------------------------------- */
@@ -125,10 +125,10 @@ static ki_status shrink_some(ki_informer *informer, budget *left) {
     ki_status status = KI_OK;
     for (unsigned seen = 0; !status && informer->places && left->units && left->bytes && seen < PLACES_MAX; seen++)
         status = shrink_place(informer, snapshot, left);
-    ki_snapshot_free(snapshot);
+    ki_snapshot_unref(snapshot);
     if (status) {
         informer->places = before;
-        ki_snapshot_free(ki_store_abandon(informer->store));
+        ki_snapshot_unref(ki_store_abandon(informer->store));
         return status;
     }
     (void)ki_store_publish_staged(informer->store);

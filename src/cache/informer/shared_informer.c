@@ -252,8 +252,12 @@ static ki_status make_store_and_queue(ki_informer *informer, ki_error *err) {
     if (status) {
         ki_deleted_objects_free(&informer->deleted);
         ki_store_free(informer->store);
+        return status;
     }
-    return status;
+    ki_snapshot *first = ki_store_snapshot(informer->store);
+    ki_deferred_serve(&informer->deferred, first);
+    ki_snapshot_unref(first);
+    return KI_OK;
 }
 
 ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer **ret_informer, ki_error *err) {
@@ -572,7 +576,7 @@ void ki_informer_free(ki_informer *informer) {
     ki_informer_free_sources(informer);
     ki_feeds_free(informer);
     ki_informer_free_namespaces(informer);
-    ki_snapshot_free(informer->cleared);
+    ki_snapshot_unref(informer->cleared);
     ki_processor_free(&informer->processor);
     ki_informer_clear_account(informer);
     ki_deferred_free(&informer->deferred);

@@ -85,7 +85,7 @@ void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas) {
     ki_wait_table_check_held(&informer->waits);
     publish_waits(informer);
     ki_mutex_unlock(&informer->wait_lock);
-    ki_snapshot_free(now);
+    ki_snapshot_unref(now);
 }
 
 /* --- adding a wait ------------------------------------------------------------------------------------------------ */
@@ -115,7 +115,7 @@ static void check_now(ki_informer *informer, ki_version_wait *wait) {
         ki_wait_table_check(&informer->waits, wait, version, false);
     if (wait->uid && ki_informer_has_synced(informer) && has_seen_deletion(wait, &(cache_state){ informer, now }))
         ki_wait_table_decide(&informer->waits, wait, KI_OK);
-    ki_snapshot_free(now);
+    ki_snapshot_unref(now);
 }
 
 /* Adds a wait, and decides it at once if the store has its state. Caller holds wait_lock. */

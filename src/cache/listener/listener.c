@@ -88,7 +88,7 @@ static void drop_replay(ki_listener *listener, bool on_loop) {
     if (on_loop)
         ki_deferred_add_snapshot(listener->deferred, end_replay(listener));
     else
-        ki_snapshot_free(end_replay(listener));
+        ki_snapshot_unref(end_replay(listener));
 }
 
 static void call_on_removed(ki_listener *listener) {

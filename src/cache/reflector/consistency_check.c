@@ -176,7 +176,7 @@ static void compare_again(ki_consistency_check *check) {
     drop_settled(check, snapshot);
     bool is_behind =
         ki_resource_version_compare(ki_snapshot_resource_version(snapshot), check->version) == KI_ORDER_OLDER;
-    ki_snapshot_free(snapshot);
+    ki_snapshot_unref(snapshot);
     bool watches = check->options.is_watching(check->options.user);
     if (check->differences.count > 0 && now < check->compares_until && (is_behind || !watches)) {
         go(check, KI_CONSISTENCY_COMPARE, COMPARE_AGAIN);

@@ -60,6 +60,46 @@ void ki_deferred_init(ki_deferred *deferred, ki_engine *engine) {
     ki_task_init(&deferred->task, engine, run_frees, deferred);
 }
 
+static void set_served(ki_deferred *deferred, ki_versions *versions, ki_deferred *by) {
+    ki_mutex_lock(&versions->lock);
+    versions->deferred = by;
+    ki_mutex_unlock(&versions->lock);
+    deferred->served = by ? versions : NULL;
+}
+
+void ki_deferred_serve(ki_deferred *deferred, const ki_snapshot *of_store) {
+    set_served(deferred, of_store->schema->versions, deferred);
+}
+
+/* Takes over the last reference: no other thread reads the snapshot. */
+static void enqueue(ki_deferred *deferred, ki_snapshot *snapshot) {
+    snapshot->next_deferred = NULL;
+    *(deferred->snapshots ? &deferred->last_snapshot->next_deferred : &deferred->snapshots) = snapshot;
+    deferred->last_snapshot = snapshot;
+    ki_task_post(&deferred->task);
+}
+
+/* Returns what serves the snapshot's store, if the caller is on its loop. */
+static ki_deferred *server_of(const ki_snapshot *snapshot) {
+    ki_versions *versions = snapshot->schema->versions;
+    ki_mutex_lock(&versions->lock); /* stop waits for it: the engine is there */
+    ki_deferred *deferred = versions->deferred;
+    bool is_loop = deferred && ki_engine_on_loop(deferred->engine);
+    ki_mutex_unlock(&versions->lock);
+    return is_loop ? deferred : NULL;
+}
+
+void ki_snapshot_free(ki_snapshot *snapshot) {
+    if (!snapshot || !ki_refcount_dec(&snapshot->refs))
+        return;
+    ki_refcount_init(&snapshot->refs);
+    ki_deferred *deferred = server_of(snapshot);
+    if (deferred)
+        enqueue(deferred, snapshot);
+    else
+        ki_snapshot_unref(snapshot);
+}
+
 void ki_deferred_add_objects(ki_deferred *deferred, ki_object **objects, size_t count) {
     if (count <= HEAD) {
         for (size_t i = 0; i < count; i++)
@@ -79,18 +119,22 @@ void ki_deferred_add_objects(ki_deferred *deferred, ki_object **objects, size_t 
 void ki_deferred_add_snapshot(ki_deferred *deferred, ki_snapshot *snapshot) {
     if (!snapshot || !ki_refcount_dec(&snapshot->refs))
         return;
-    ki_refcount_init(&snapshot->refs); /* the last reference: no other thread reads the snapshot */
-    snapshot->next_deferred = NULL;
-    *(deferred->snapshots ? &deferred->last_snapshot->next_deferred : &deferred->snapshots) = snapshot;
-    deferred->last_snapshot = snapshot;
-    ki_task_post(&deferred->task);
+    ki_refcount_init(&snapshot->refs);
+    enqueue(deferred, snapshot);
+}
+
+static void stop_serving(ki_deferred *deferred) {
+    if (deferred->served)
+        set_served(deferred, deferred->served, NULL);
 }
 
 void ki_deferred_stop(ki_deferred *deferred) {
+    stop_serving(deferred);
     ki_task_cancel(&deferred->task);
 }
 
 void ki_deferred_free(ki_deferred *deferred) {
     size_t units = SIZE_MAX;
+    stop_serving(deferred); /* of an informer that was not started */
     release_some(deferred, &units);
 }

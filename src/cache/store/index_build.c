@@ -19,7 +19,7 @@ static void drop(ki_index_build *build) {
     ki_snapshot *dropped[] = { build->made, build->indexed, build->target, build->unused, build->prepared };
     build->made = build->indexed = build->target = build->unused = build->prepared = NULL;
     for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
-        ki_snapshot_free(dropped[i]);
+        ki_snapshot_unref(dropped[i]);
 }
 
 /* Sets the store's schema without the new indexes. What is built moves to its places behind these indexes. */
@@ -39,7 +39,7 @@ static ki_status set_base(ki_index_build *build, ki_schema *base, ki_error *err)
     }
     if (made)
         next->edit = made->edit; /* its version has made the nodes */
-    ki_snapshot_free(made);
+    ki_snapshot_unref(made);
     build->made = next;
     build->base = base; /* `target`, later `indexed`, has the reference */
     return KI_OK;
@@ -99,7 +99,7 @@ ki_status ki_index_build_begin(ki_index_build *build, ki_store *store, const ki_
     ki_snapshot *now = ki_store_snapshot(store);
     ki_status status = set_base(build, now->schema, err);
     if (status) {
-        ki_snapshot_free(now);
+        ki_snapshot_unref(now);
         ki_index_build_end(build);
         return status;
     }
@@ -108,20 +108,20 @@ ki_status ki_index_build_begin(ki_index_build *build, ki_store *store, const ki_
 }
 
 ki_status ki_index_build_catch_up(ki_index_build *build, ki_error *err) {
-    ki_snapshot_free(build->prepared);
-    ki_snapshot_free(build->unused);
+    ki_snapshot_unref(build->prepared);
+    ki_snapshot_unref(build->unused);
     build->prepared = build->unused = NULL;
     if (!build->target) {
         ki_snapshot *now = ki_store_snapshot(build->store);
         ki_status status = now->schema == build->base ? KI_OK : set_base(build, now->schema, err);
         if (status) {
-            ki_snapshot_free(now);
+            ki_snapshot_unref(now);
             return status;
         }
         begin_walk(build, now);
     }
     ki_status status = catch_up(build, SIZE_MAX, err);
-    ki_snapshot_free(build->unused);
+    ki_snapshot_unref(build->unused);
     build->unused = NULL;
     return status;
 }
@@ -130,7 +130,7 @@ ki_status ki_index_build_prepare(ki_index_build *build, size_t units, bool *ret_
     ki_snapshot *now = ki_store_snapshot(build->store);
     *ret_ready = false;
     if (now->schema != build->base) { /* another index was added meanwhile: ki_index_build_catch_up takes it up */
-        ki_snapshot_free(now);
+        ki_snapshot_unref(now);
         return KI_OK;
     }
     begin_walk(build, now);

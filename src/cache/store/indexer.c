@@ -297,6 +297,7 @@ static ki_status versions_of(const ki_schema *before, const ki_allocator *alloca
     }
     ki_refcount_init(&versions->refs);
     atomic_init(&versions->last, 0);
+    versions->deferred = NULL;
     *ret_versions = versions;
     return KI_OK;
 }

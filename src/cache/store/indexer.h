@@ -40,6 +40,7 @@ typedef struct ki_versions {
     ki_refcount refs;
     ki_mutex lock;
     _Atomic uint64_t last;
+    struct ki_deferred *deferred; /* under `lock`: releases what the loop frees (deferred_free.h); NULL: nobody */
 } ki_versions;
 
 typedef struct ki_schema {

@@ -37,14 +37,14 @@ static void release(ki_snapshot *list) {
     }
     for (ki_snapshot *next; oldest; oldest = next) {
         next = oldest->next_deferred;
-        ki_snapshot_free(oldest);
+        ki_snapshot_unref(oldest);
     }
 }
 
 void ki_published_destroy(ki_published *published) {
     release(published->retiring);
     release(published->retired);
-    ki_snapshot_free(atomic_load(&published->now));
+    ki_snapshot_unref(atomic_load(&published->now));
     ki_mutex_destroy(&published->lock);
 }
 
@@ -104,7 +104,7 @@ const ki_snapshot *ki_published_enter(ki_published *published, ki_reading *ret_r
 
 void ki_published_leave(ki_published *published, ki_reading reading) {
     if (reading.held) {
-        ki_snapshot_free(reading.held);
+        ki_snapshot_unref(reading.held);
         return;
     }
     atomic_store(&published->stripes[reading.stripe].is_read, 0);

@@ -49,7 +49,7 @@ void ki_snapshot_link(ki_snapshot *snapshot) {
     snapshot->before = base;
     snapshot->base = NULL;
     ki_mutex_unlock(&snapshot->schema->versions->lock);
-    ki_snapshot_free(base);
+    ki_snapshot_unref(base);
 }
 
 static size_t index_memory(const ki_tree *index) {
@@ -74,7 +74,7 @@ ki_snapshot *ki_snapshot_ref(ki_snapshot *snapshot) {
 
 /* ---- release ---- */
 
-void ki_snapshot_free(ki_snapshot *snapshot) {
+void ki_snapshot_unref(ki_snapshot *snapshot) {
     ki_snapshot_drain drain;
     size_t all = SIZE_MAX;
     ki_snapshot_drain_begin(&drain, snapshot);

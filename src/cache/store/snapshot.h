@@ -38,6 +38,8 @@ ki_snapshot *ki_snapshot_new_from(ki_snapshot *base, ki_schema *schema, ki_str r
  * not change. */
 void ki_snapshot_link(ki_snapshot *snapshot);
 ki_snapshot *ki_snapshot_ref(ki_snapshot *snapshot);
+/* Releases a reference, and at once what only it had (ki_snapshot_free: in steps). NULL is accepted. */
+void ki_snapshot_unref(ki_snapshot *snapshot);
 /* Returns the memory of its trees: of the objects, the indexes and their sets. */
 size_t ki_snapshot_tree_memory(const ki_snapshot *snapshot);
 

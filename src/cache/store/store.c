@@ -75,7 +75,7 @@ static ki_status init_store(ki_store *store, ki_published *shared, const ki_stor
 not_published:
     ki_mutex_destroy(&store->call_lock);
 no_lock:
-    ki_snapshot_free(first);
+    ki_snapshot_unref(first);
     return status;
 }
 
@@ -108,7 +108,7 @@ void ki_store_free(ki_store *store) {
     if (!store)
         return;
     ki_allocator allocator = store->allocator;
-    ki_snapshot_free(store->staged);
+    ki_snapshot_unref(store->staged);
     ki_published_destroy(store->published);
     ki_mutex_destroy(&store->call_lock);
     ki_free(&allocator, store->published);
@@ -242,7 +242,7 @@ static ki_status end_change(ki_store *store, ki_status status, const char *what,
         (void)ki_store_publish_staged(store);
         return KI_OK;
     }
-    ki_snapshot_free(ki_store_abandon(store));
+    ki_snapshot_unref(ki_store_abandon(store));
     return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, what) : ki_error_set(err, status, "%s", what);
 }
 
@@ -379,7 +379,7 @@ static ki_object *known_next(ki_known_walk *walk, void *user) {
 
 static void known_end(ki_known_walk *walk, void *user) {
     (void)user;
-    ki_snapshot_free(walk->snapshot);
+    ki_snapshot_unref(walk->snapshot);
 }
 
 ki_known_objects ki_store_known_objects(const ki_store *store) {

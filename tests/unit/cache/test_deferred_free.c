@@ -192,3 +192,17 @@ TEST(what_is_left_after_a_stop_goes_with_free) {
         close_stage(&s);
     }
 }
+
+TEST(a_snapshot_that_the_loop_frees_goes_in_steps) {
+    stage s;
+    open_stage(&s);
+    ki_snapshot *snapshot = new_snapshot(&s, MANY);
+    ki_deferred_serve(&s.deferred, snapshot);
+    assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK); /* this thread is the loop */
+    size_t before = scarce_memory_in_use(&s.memory);
+    ki_snapshot_free(snapshot);
+    assert_int_equal(scarce_memory_in_use(&s.memory), before);
+    s.deferred.served = NULL; /* it goes with the last snapshot of a store that is no more */
+    assert_true(step_until_idle(&s) >= MANY / AT_ONCE);
+    close_stage(&s);
+}
