@@ -183,7 +183,7 @@ typedef struct ki_sync_results {
  * Ownership: the caller frees the results with ki_sync_results_free. Threads, Blocks: as ki_informer_wait_for_sync.
  * Errors: as ki_informer_wait_for_sync; KI_ERR_STATE (the factory has informers, and none is started),
  * KI_ERR_NO_MEMORY (for the results). With `waits_end_when_blocked`, the cause of the first informer that is
- * blocked, as KI_ERR_HTTP with its HTTP status and reason. */
+ * blocked, such as KI_ERR_HTTP with its HTTP status and reason. */
 KI_API KI_MUST_CHECK ki_status ki_factory_wait_for_sync(ki_factory *factory, int64_t timeout_ms,
                                                         ki_sync_results *ret_results, ki_error *err);
 /* Frees the contents of results and empties them. */

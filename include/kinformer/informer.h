@@ -340,7 +340,8 @@ typedef enum ki_state {
     /* Waits before the next attempt; see ki_health.cause. Also between two lists of what cannot be watched. */
     KI_STATE_BACKING_OFF = 4,
     /* Waits as in KI_STATE_BACKING_OFF, but a person must act: credentials, permissions, a certificate that cannot be
-     * verified, a malformed request (a field selector), or a resource that is not installed. */
+     * verified, a malformed request (a field selector), a resource that is not installed, or one that an informer by
+     * name finds without the verbs list and watch (KI_ERR_UNSUPPORTED). */
     KI_STATE_BLOCKED = 5,
     KI_STATE_STOPPED = 6
 } ki_state;
