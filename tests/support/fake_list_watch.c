@@ -151,14 +151,17 @@ static ki_error error_of(const char *what) {
         const char *name;
         ki_status code;
         ki_category category;
-    } names[] = {
-        { "connect", KI_ERR_CONNECT, KI_CATEGORY_RETRY },    { "cut", KI_ERR_UNEXPECTED_EOF, KI_CATEGORY_RETRY },
-        { "timeout", KI_ERR_TIMEOUT, KI_CATEGORY_RETRY },    { "toolarge", KI_ERR_TOO_LARGE_RV, KI_CATEGORY_RETRY },
-        { "nomemory", KI_ERR_NO_MEMORY, KI_CATEGORY_FATAL }, { "expired", KI_ERR_EXPIRED, KI_CATEGORY_RETRY },
-        { "protocol", KI_ERR_PROTOCOL, KI_CATEGORY_SERVER }, { "untrusted", KI_ERR_TLS, KI_CATEGORY_REQUEST },
-        { "outdated", KI_ERR_TLS, KI_CATEGORY_SERVER },      { "handshake", KI_ERR_TLS, KI_CATEGORY_RETRY },
-        { "unsupported", KI_ERR_UNSUPPORTED, KI_CATEGORY_REQUEST }
-    };
+    } names[] = { { "connect", KI_ERR_CONNECT, KI_CATEGORY_RETRY },
+                  { "cut", KI_ERR_UNEXPECTED_EOF, KI_CATEGORY_RETRY },
+                  { "timeout", KI_ERR_TIMEOUT, KI_CATEGORY_RETRY },
+                  { "toolarge", KI_ERR_TOO_LARGE_RV, KI_CATEGORY_RETRY },
+                  { "nomemory", KI_ERR_NO_MEMORY, KI_CATEGORY_FATAL },
+                  { "expired", KI_ERR_EXPIRED, KI_CATEGORY_RETRY },
+                  { "protocol", KI_ERR_PROTOCOL, KI_CATEGORY_SERVER },
+                  { "untrusted", KI_ERR_TLS, KI_CATEGORY_REQUEST },
+                  { "outdated", KI_ERR_TLS, KI_CATEGORY_SERVER },
+                  { "handshake", KI_ERR_TLS, KI_CATEGORY_RETRY },
+                  { "unsupported", KI_ERR_UNSUPPORTED, KI_CATEGORY_REQUEST } };
     ki_error err = KI_ERROR_INIT;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i].name, what) == 0) {
