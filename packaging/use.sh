@@ -24,10 +24,11 @@ case $1 in
         ;;
     library)
         documents=/usr/share/doc/libkinformer-dev
-        grep -oE '\]\([^)#:]+[)#]' "$documents/README.md" | sed 's/^](//; s/[)#]$//' | sort -u >"$work/links"
-        grep -qx copyright "$work/links"
-        while read -r link; do
-            [ -e "$documents/$link" ] || { echo "the README links to $link, which is not installed"; exit 1; }
+        cd "$documents"
+        grep -rHoE --include='*.md' '\]\([^)#: ]+[)#]' . | sed 's/:](/ /; s/[)#]$//' | sort -u >"$work/links"
+        grep -qx './README.md copyright' "$work/links"
+        while read -r document link; do
+            [ -e "${document%/*}/$link" ] || { echo "$document links to $link, which is not installed"; exit 1; }
         done <"$work/links"
         cp "$documents"/examples/count-up.c* "$work"
         gunzip -f "$work"/*.gz 2>/dev/null || true

@@ -1,5 +1,5 @@
 /* parts/list_watch.h: a source of objects: lists and watches of one resource (client-go's ListerWatcher). A building
- * block of an informer (parts/README.md, with the weaker promise of these headers).
+ * block of an informer, with the weaker promise of store.h.
  *
  * ki_list_watch_new makes the source of an API server's objects. A program can have a source of its own: a struct that
  * begins with a ki_list_watch, and a table of functions. `list`, `watch`, `cancel` and `free` are needed.

@@ -1,5 +1,5 @@
 /* parts/object_format.h: makes objects from JSON, for a source of the program's own (list_watch.h), or for a store. A
- * building block of an informer (parts/README.md, with the weaker promise of these headers).
+ * building block of an informer, with the weaker promise of store.h.
  *
  *     ki_object_format *pods = NULL;
  *     status = ki_object_format_new(NULL, &KI_OBJECT_FORMAT_OPTIONS(.view = pod_fields), &pods, &err);

@@ -1,5 +1,5 @@
 /* parts/process_loop.h: pops changes from a queue and has a function process them; resyncs (client-go's Controller and
- * its Config). A building block of an informer (parts/README.md, with the weaker promise of these headers).
+ * its Config). A building block of an informer, with the weaker promise of store.h.
  *
  * Threads: everything on the loop, or while nothing drives the engine. */
 #ifndef KINFORMER_PARTS_PROCESS_LOOP_H

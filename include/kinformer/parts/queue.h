@@ -1,5 +1,5 @@
-/* parts/queue.h: the queues between a reflector and a process loop: changes that wait to be processed. A building block
- * of an informer (parts/README.md, with the weaker promise of these headers).
+/* parts/queue.h: the queues between a reflector and a process loop: changes that wait to be processed. A building
+ * block of an informer, with the weaker promise of store.h.
  *
  * The in-order queue keeps all changes in the order of their arrival (client-go's RealFIFO). The DeltaFIFO keeps a list
  * of changes for each key, keys in the order of their first change (client-go's DeltaFIFO). Both take a list of many

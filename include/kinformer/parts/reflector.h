@@ -1,6 +1,6 @@
 /* parts/reflector.h: lists a source's objects, then watches them, and puts all changes into a queue, or keeps a store
- * current (client-go's Reflector). Recovers from every failure. A building block of an informer (parts/README.md, with
- * the weaker promise of these headers).
+ * current (client-go's Reflector). Recovers from every failure. A building block of an informer, with the weaker
+ * promise of store.h.
  *
  * Threads: everything on the loop, or while nothing drives the engine. */
 #ifndef KINFORMER_PARTS_REFLECTOR_H

@@ -1,5 +1,5 @@
-/* parts/store.h: a store of objects with indexes, standing alone: client-go's Store, Indexer and ThreadSafeStore. It
- * belongs to the building blocks of an informer (parts/README.md).
+/* parts/store.h: a store of objects with indexes, standing alone: client-go's Store, Indexer and ThreadSafeStore. A
+ * building block of an informer.
  *
  * The building blocks have a weaker promise than the other headers: their functions and structs may change with each
  * minor version, without a change of the soname. A program that uses them is built again for each minor version.
