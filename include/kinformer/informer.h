@@ -80,9 +80,9 @@ typedef struct ki_informer_options {
     /* The name of a set of namespaces, such as "tenants", that ki_informer_set_namespaces sets, and changes while the
      * informer runs; instead of `namespace_name`. The name distinguishes informers of one resource. Each informer has
      * a set of its own; ki_factory_set_namespaces sets those of all informers with the name. Before the first set the
-     * informer has no namespace and has not synced. Metrics and messages name the set in parentheses. 1 to 63 of a-z,
-     * 0-9 and "-". Not with consistency_check_ms, a cluster-scoped resource, a resource by name or a source of the
-     * program's own. */
+     * informer has no namespace, has not synced, and is KI_STATE_CONNECTING once it is started. Metrics and messages
+     * name the set in parentheses. 1 to 63 of a-z, 0-9 and "-". Not with consistency_check_ms, a cluster-scoped
+     * resource, a resource by name or a source of the program's own. */
     const char *namespace_set;
     /* Of an informer of all namespaces: the namespaces to use if the first list is forbidden (HTTP 403). Health and log
      * then say so, and the informer uses them until it ends. Each list and watch is of one namespace, as with
@@ -165,8 +165,9 @@ enum {
 };
 
 /* Sets the namespaces of an informer with `.namespace_set`, before or after its start. The set replaces the one before,
- * and may be empty; with an empty first set the informer syncs at once. Each namespace has a list and a watch of its
- * own; everything else is one informer.
+ * and may be empty: the state is then KI_STATE_WATCHING with the message "no namespaces are set", and staleness_ms is
+ * -1, because no list bounds it. With an empty first set the informer syncs at once. Each namespace has a list and a
+ * watch of its own; everything else is one informer.
  *
  * A namespace that is added is listed and watched. One that is removed delivers the deletes of its objects, with
  * final_state_unknown, behind what was read of it before. One that stays sees nothing of the change. One that is added
@@ -375,7 +376,7 @@ typedef struct ki_health {
      * the watch pauses, or while the host does not run the engine. A list counts from its request. An event that is
      * dropped, because it repeats the known state of its object or an older one, does not count. The bound is relative
      * to the API server, which can itself lag. The watch of a quiet resource brings a bookmark about once a
-     * minute. -1: no list yet. */
+     * minute. -1: no list yet, or an empty set of namespaces. */
     int64_t staleness_ms;
     ki_attempt next;   /* the attempt after `retry_in_ms`; KI_ATTEMPT_NONE: none is planned */
     uint64_t failures; /* consecutive failed attempts since the last list, event or bookmark */

@@ -99,6 +99,8 @@ static void follow_set(ki_queue_kind kind) {
     expect_events("-a/y");
     set_and_settle(informer, "");
     assert_int_equal(health_of(informer).objects, 0);
+    assert_int_equal(health_of(informer).state, KI_STATE_WATCHING);
+    assert_int_equal(health_of(informer).staleness_ms, -1);
     assert_string_equal(health_of(informer).message, "no namespaces are set");
     events[0] = '\0';
     set_and_settle(informer, "c");
@@ -310,6 +312,7 @@ CONTROLLER_TEST(it_has_synced_when_the_first_set_is_listed) {
     ki_informer *informer = request(&stage, "tenants", KI_QUEUE_IN_ORDER);
     stage_start(&stage);
     assert_false(ki_informer_has_synced(informer));
+    assert_int_equal(health_of(informer).state, KI_STATE_CONNECTING);
     assert_string_equal(health_of(informer).message, "no namespaces are set");
     set_and_settle(informer, "a b");
     assert_true(ki_informer_has_synced(informer));
