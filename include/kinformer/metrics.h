@@ -3,12 +3,12 @@
  *
  * For text, call ki_factory_metrics_text at each scrape. For a metrics library, call ki_factory_visit_metrics at each
  * of its collections: the program's function gets each sample with its labels and its current value. The names, labels
- * and buckets of metrics with the prefixes workqueue_ and controller_runtime_ are controller-runtime's. Those of
- * informer_queued_items, informer_processing_latency_seconds, informer_store_resource_version, rest_client_requests and
- * rest_client_request_duration_seconds (no others of rest_client_) and of the prefix leader_election_ are those of
- * client-go 0.37 (k8s.io/component-base), with further labels; a request's duration is that of one attempt, without
- * the waits before it, and watches have none. All other names
- * with the prefixes informer_ and reflector_ are kinformer's. (client-go 0.37 has an interface for metrics of
+ * and buckets of metrics with the prefixes workqueue_ (but workqueue_failing_keys, which is kinformer's) and
+ * controller_runtime_ are controller-runtime's. Those of informer_queued_items, informer_processing_latency_seconds,
+ * informer_store_resource_version, rest_client_requests and rest_client_request_duration_seconds (no others of
+ * rest_client_) and of the prefix leader_election_ are those of client-go 0.37 (k8s.io/component-base), with further
+ * labels; a request's duration is that of one attempt, without the waits before it, and watches have none. All other
+ * names with the prefixes informer_ and reflector_ are kinformer's. (client-go 0.37 has an interface for metrics of
  * reflectors, and measures none.)
  *
  * Two factories of one process: give each a name (ki_factory_options), and its controllers, queues and electors names
