@@ -78,7 +78,7 @@ void ki_client_cancel_all(ki_client *client);
 typedef enum ki_request_kind {
     KI_REQUEST_OF_PROGRAM,
     KI_REQUEST_INTERNAL, /* passes rate limit and bound by, and belongs to no term: discovery, Leases */
-    KI_REQUEST_ONCE      /* is not retried: its sender does that */
+    KI_REQUEST_ONCE      /* is not retried, and its failures do not say of which request: its sender does both */
 } ki_request_kind;
 /* Works as ki_client_send. `response_max`: the limit of the response in bytes if it is lower than the client's; 0: the
  * client's. */

@@ -44,7 +44,7 @@ struct ki_pending_request {
     ki_throttle *throttle; /* NULL: no limit */
     bool is_counted;       /* takes a place among the client's requests in flight */
     size_t response_max;
-    int retries_max;
+    bool is_once;
     int64_t deadline; /* INT64_MAX: none */
     /* loop only */
     ki_term_place place; /* in its term of leadership */
@@ -125,7 +125,8 @@ static void finish(ki_pending_request *pending, const ki_error *why) {
     ki_error err = KI_ERROR_INIT;
     if (why) {
         err = *why;
-        ki_error_prefix(&err, "%s", pending->out.what);
+        if (!pending->is_once)
+            ki_error_prefix(&err, "%s", pending->out.what);
     }
     ki_response *response = pending->response;
     pending->response = NULL; /* owned by this function; forget_attempt must not free it */
@@ -171,7 +172,7 @@ static bool is_before_deadline(const ki_pending_request *pending, int64_t delay_
 static bool retry_in(ki_pending_request *pending, int64_t delay_ms) {
     int64_t when;
     int64_t delay_ns = delay_ms < INT64_MAX / KI_MILLISECONDS(1) ? KI_MILLISECONDS(delay_ms) : INT64_MAX;
-    if (pending->retries >= pending->retries_max || !is_before_deadline(pending, delay_ns, &when))
+    if (pending->is_once || pending->retries >= KI_CLIENT_MAX_RETRIES || !is_before_deadline(pending, delay_ns, &when))
         return false;
     pending->retries++;
     forget_attempt(pending);
@@ -511,7 +512,7 @@ ki_status ki_pending_request_start(ki_client *client, const ki_client_request *g
     bool is_internal = kind == KI_REQUEST_INTERNAL;
     pending->throttle = is_internal ? NULL : client->throttle;
     pending->is_counted = !is_internal && !request.on_data; /* a stream may have no end */
-    pending->retries_max = kind == KI_REQUEST_ONCE ? 0 : KI_CLIENT_MAX_RETRIES;
+    pending->is_once = kind == KI_REQUEST_ONCE;
     pending->response_max = response_max && response_max < client->response_max ? response_max : client->response_max;
     status = ki_outgoing_make(client->allocator, &request, &options, &pending->out, err);
     if (status) {

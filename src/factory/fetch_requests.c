@@ -8,31 +8,20 @@
 #include "src/object/keep.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* --- the end of a request; caller holds the mutex ----------------------------------------------------------------- */
 
-/* Until the next attempt the fetcher requests no object: the server is away. The errors of other objects' fetches do
- * not name this object. */
-static void hold(ki_fetcher *fetcher, const ki_fetch_item *item, int64_t now, const ki_error *err) {
-    ki_error away = *err;
-    size_t size = strlen(item->key);
-    const char *cause = ki_error_message(err), *place = strstr(cause, item->key);
-    if (place && strncmp(place + size, ": ", 2) == 0)
-        cause = place + size + 2;
-    ki_error_set(&away, err->code, "the server is away: %.380s", cause);
-    away.category = err->category;
+/* Without a response, and if no other request had one since this one was sent, the server is away: until the next
+ * attempt the fetcher requests no object. Any response says something of its own object only. */
+static void note_no_response(const ki_fetch_item *item, const ki_error *failure) {
+    ki_fetcher *fetcher = item->fetcher;
+    int64_t now = ki_engine_now(fetcher->informer->engine);
+    if (failure->code == KI_ERR_NO_MEMORY || fetcher->responded_at >= item->sent_at || fetcher->not_before > now)
+        return;
+    ki_error away = *failure;
+    ki_error_prefix(&away, "the server is away");
     fetcher->not_before = now + ki_backoff_next(&fetcher->backoff, now, ki_engine_random(fetcher->informer->engine));
     ki_error_keep(fetcher->allocator, &fetcher->away, &away);
-}
-
-/* Without a response, and if no other request had one since this one was sent, the server is away. Any response says
- * something of its own object only. */
-static void note_failure(const ki_fetch_item *item, int64_t now, const ki_error *err) {
-    ki_fetcher *fetcher = item->fetcher;
-    bool is_away = !err->http_status && err->code != KI_ERR_NO_MEMORY && fetcher->responded_at < item->sent_at;
-    if (is_away && fetcher->not_before <= now)
-        hold(fetcher, item, now, err);
 }
 
 /* The server is not away. */
@@ -55,7 +44,6 @@ static void retry_later(ki_fetch_item *item, const ki_error *err) {
     int64_t now = ki_engine_now(fetcher->informer->engine), ms = ki_retry_after_ms(err->retry_after_ms);
     int64_t at = now + ki_backoff_next(&item->backoff, now, ki_engine_random(fetcher->informer->engine));
     int64_t given = ms > 0 ? ki_time_after_ms(now, ms) : at;
-    note_failure(item, now, err);
     if (at < given)
         at = given;
     wait_until(item, at > fetcher->not_before ? at : fetcher->not_before, err);
@@ -135,6 +123,8 @@ static void on_response(const ki_response *response, const ki_error *failure, vo
     ki_mutex_lock(&fetcher->mutex);
     if (!failure || failure->http_status)
         note_response(fetcher);
+    else if (may_retry)
+        note_no_response(item, failure);
     end_request(item, obj, may_retry, &err);
     ki_mutex_unlock(&fetcher->mutex);
 }

@@ -51,10 +51,14 @@ static ki_status check_selectors(const ki_informer *informer, const char *body, 
     return status;
 }
 
+static void name_request(const ki_fetch_item *item, ki_error *err) {
+    ki_error_prefix(err, "get %s %.200s", item->fetcher->informer->selection->resource.plural, item->key);
+}
+
 /* The response has no object, but the page of a proxy or so: says of which request, and whose fault it is. */
 static void name_garbage(const ki_fetch_item *item, ki_error *err) {
-    const ki_resource *resource = &item->fetcher->informer->selection->resource;
-    ki_error_prefix(err, "get %s %.200s: the response is no object", resource->plural, item->key);
+    ki_error_prefix(err, "the response is no object");
+    name_request(item, err);
     err->category = KI_CATEGORY_SERVER;
 }
 
@@ -139,8 +143,10 @@ void ki_fetch_result(const ki_fetch_item *item, const ki_response *response, con
         (void)make_object(informer, response, ret_obj, ret_err); /* `ret_err` has the failure */
     else if (ki_error_is_not_found(failure))
         set_none(item, ret_err);
-    else
+    else {
         *ret_err = *failure;
+        name_request(item, ret_err);
+    }
     if (!failure && ret_err->code == KI_ERR_PARSE)
         name_garbage(item, ret_err);
     if (!ret_err->code || ret_err->code == KI_ERR_NOT_FOUND)
