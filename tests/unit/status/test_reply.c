@@ -362,7 +362,7 @@ REPLY_TEST(an_error_that_is_not_retried_is_marked_at_once) {
 REPLY_TEST(the_page_says_which_cluster_process_and_version_it_is_of) {
     stage_start(&stage);
     ASK(.path = "/");
-    expect(200, "process node-1, pid 7, version v1.2</p>");
+    expect(200, "class=\"muted\">cluster none, process node-1, pid 7, version v1.2</p>"); /* a server without a URL */
     source.version = "";
     ASK(.path = "/");
     expect(200, "process node-1, pid 7</p>");
