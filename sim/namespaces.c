@@ -58,6 +58,7 @@ static bool give(sim_world *world, unsigned index, unsigned set) {
     const char *given[SIM_NAMESPACES];
     size_t count = 0;
     ki_error err = KI_ERROR_INIT;
+    bool was_complete = sim_namespaces_are_synced(informer);
     for (unsigned ns = SIM_NAMESPACES; ns-- > 0;) {
         if (set >> ns & 1)
             given[count++] = names[ns];
@@ -76,6 +77,8 @@ static bool give(sim_world *world, unsigned index, unsigned set) {
         }
     }
     if (!informer->is_removed) {
+        if (was_complete)
+            informer->namespaces.last_complete = informer->namespaces.given;
         note_added(world, &informer->namespaces, set);
         informer->namespaces.now = set;
     }

@@ -15,8 +15,9 @@ typedef struct sim_namespaces {
     unsigned added;                  /* bits of those that were in the set once */
     /* of those: the last write that every server had when they were first added, and the restores before */
     uint64_t write_at_add[SIM_NAMESPACES], restores_at_add[SIM_NAMESPACES];
-    unsigned synced; /* bits of those that the informer said to have in its cache at the last check */
-    uint64_t given;  /* count of sets */
+    unsigned synced;        /* bits of those that the informer said to have in its cache at the last check */
+    uint64_t given;         /* count of sets */
+    uint64_t last_complete; /* the number of the last set that was complete when the next one was given */
     ki_status (*make_source)(ki_selection *selection, void *user, ki_list_watch **ret_source, ki_error *err);
     void *make_source_user;
 } sim_namespaces;
