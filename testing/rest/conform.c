@@ -5,6 +5,7 @@
 #include "testing/crd/custom.h"
 #include "testing/request/body.h"
 #include "testing/request/status.h"
+#include "testing/rest/equal_keys.h"
 #include "testing/schema/strict.h"
 #include "testing/values/go_text.h"
 #include "testing/values/json.h"
@@ -144,6 +145,8 @@ ki_status kt_conform(kt_call *call, kt_origin origin, yyjson_val *patch, yyjson_
         status = kt_body_check_type(call, root);
     if (!status && (type || call->storage->custom))
         status = conform(call, &arena, strictness, origin, patch, doc);
+    if (!status && origin == KT_ORIGIN_APPLY && strictness != IGNORE)
+        status = kt_equal_keys_check(call, &arena, patch, strictness == STRICT);
     kt_arena_free(&arena);
     return status;
 }

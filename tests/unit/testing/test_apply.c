@@ -264,6 +264,10 @@ REST_TEST(whatever_allocation_fails_nothing_is_lost) {
         { "PATCH", DEPLOYMENT "?fieldValidation=Strict", STRATEGIC, "{\"spec\":{\"x\":1,\"$retainKeys\":[\"x\"]}}" },
         { "PATCH", DEPLOYMENT "/scale", MERGE, "{\"spec\":{\"replicas\":4}}" },
         { "GET", "/openapi/v3/apis/policy/v1", NULL, NULL },
+        { "PATCH", MAP "?fieldManager=me", APPLY,
+          "{apiVersion: v1, kind: ConfigMap, metadata: {name: m}, data: {a: b, a: c}}" },
+        { "PATCH", MAP "?fieldManager=me&fieldValidation=Strict", APPLY,
+          "{apiVersion: v1, kind: ConfigMap, metadata: {name: m}, data: {a: b, a: c}}" },
     };
     for (size_t r = 0; r < sizeof requests / sizeof requests[0]; r++) {
         scarce_memory memory = SCARCE_MEMORY_LATER;

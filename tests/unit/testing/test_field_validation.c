@@ -11,6 +11,7 @@
 #define PODS "/api/v1/namespaces/default/pods"
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 #define DEPLOYMENTS "/apis/apps/v1/namespaces/default/deployments"
+#define APPLY "application/apply-patch+yaml"
 #define NOTED \
     "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"nope\":1,\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"image\":" \
     "\"j\",\"no\":{}}]}}"
@@ -66,6 +67,41 @@ REST_TEST(strict_requests_are_rejected_with_all_unknown_fields) {
     assert_true(rest_has(
         &server,
         "Unsupported value: \\\"Maybe\\\": supported values: \\\"\\\", \\\"Ignore\\\", \\\"Strict\\\", \\\"Warn\\\""));
+}
+
+/* The texts are those of sigs.k8s.io/yaml 1.6, with which a kube-apiserver 1.37 reads the body once more. */
+REST_TEST(equal_keys_of_an_apply_are_reported_with_their_lines) {
+    static const struct {
+        const char *body, *notes, *strict;
+    } rows[] = {
+        { "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: m\n  labels: &l\n    a: b\n    a: c\n  annotations: "
+          "*l\ndata: {x: w,\n  x:\n  z}\nkind: ConfigMap\n",
+          "line 7: key \"a\" already set in map\nline 7: key \"a\" already set in map\n"
+          "line 11: key \"x\" already set in map\nline 12: key \"kind\" already set in map\n",
+          "\"message\":\"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\\n  line "
+          "7: "
+          "key \\\"a\\\" already set in map\\n  line 7: key \\\"a\\\" already set in map\\n  line 11: key "
+          "\\\"x\\\" already set in map\\n  line 12: key \\\"kind\\\" already set in map\",\"reason\":\"BadRequest\"" },
+        { "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"m\",\"ownerReferences\":[{"
+          "\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"a\",\"name\":\"b\",\"uid\":\"1\"}]},\n"
+          "\"data\":{\"d\":\"0\"},\n\"data\":{\"e\":\"1\",\"e\":\"2\"}}",
+          "line 1: key \"name\" already set in map\nline 3: key \"e\" already set in map\nline 3: key \"data\" already "
+          "set in map\n",
+          "errors:\\n  line 1: key \\\"name\\\" already set in map\\n  line 3: key \\\"e\\\" already" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(
+            rest_send(&server, "PATCH", MAPS "/m?fieldManager=me&fieldValidation=Strict", APPLY, rows[i].body), 400);
+        assert_true(rest_has(&server, rows[i].strict));
+        assert_int_equal(rest_send(&server, "PATCH", MAPS "/m?fieldManager=me", APPLY, rows[i].body), 201);
+        assert_string_equal(server.response.warnings.data, rows[i].notes);
+        assert_int_equal(rest_send(&server, "PATCH", MAPS "/m?fieldManager=me", APPLY, rows[i].body), 200);
+        assert_string_equal(server.response.warnings.data, rows[i].notes);
+        assert_int_equal(
+            rest_send(&server, "PATCH", MAPS "/m?fieldManager=me&fieldValidation=Ignore", APPLY, rows[i].body), 200);
+        assert_int_equal(server.response.warnings.size, 0);
+        assert_int_equal(rest_send(&server, "DELETE", MAPS "/m", "", ""), 200);
+    }
 }
 
 REST_TEST(what_a_field_cannot_hold_is_rejected) {
