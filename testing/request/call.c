@@ -103,6 +103,7 @@ ki_status kt_call_parse(kt_call *call) {
 void kt_call_free(kt_call *call) {
     ki_free(call->allocator, call->text);
     ki_buffer_free(&call->decoded);
+    ki_buffer_free(&call->equal_keys);
 }
 
 ki_str kt_call_param(const kt_call *call, const char *name) {

@@ -46,6 +46,7 @@ typedef struct kt_call {
     ki_str subresource;
 
     ki_buffer decoded;      /* a YAML or protobuf body as JSON */
+    ki_buffer equal_keys;   /* of an apply's body: a line for each that does not count */
     kt_user user;           /* the authenticated or impersonated user */
     char service_group[96]; /* buffer for a group name of the user */
     kt_injection injection; /* the faults to inject */

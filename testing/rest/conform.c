@@ -146,7 +146,7 @@ ki_status kt_conform(kt_call *call, kt_origin origin, yyjson_val *patch, yyjson_
     if (!status && (type || call->storage->custom))
         status = conform(call, &arena, strictness, origin, patch, doc);
     if (!status && origin == KT_ORIGIN_APPLY && strictness != IGNORE)
-        status = kt_equal_keys_check(call, &arena, patch, strictness == STRICT);
+        status = kt_equal_keys_report(call, strictness == STRICT);
     kt_arena_free(&arena);
     return status;
 }

@@ -15,7 +15,7 @@ typedef enum kt_origin {
 
 /* Replaces `*doc` by the object without unknown and duplicate fields. Responds 400 for another type than that of the
  * path, 400 or 422 for values of the wrong type, and for unknown fields if the request forbids them; otherwise adds
- * Warning headers. `patch` is for KT_ORIGIN_STRATEGIC and KT_ORIGIN_APPLY. Moves a Secret's stringData into its data.
+ * Warning headers. `patch` is for KT_ORIGIN_STRATEGIC. Moves a Secret's stringData into its data.
  * Keeps unknown fields of custom resources, which kt_custom_prepare removes. */
 ki_status kt_conform(kt_call *call, kt_origin origin, yyjson_val *patch, yyjson_doc **doc);
 

@@ -186,6 +186,7 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
                      .response = &response,
                      .form_version = "v1" };
     ki_buffer_init(&call.decoded, &cluster->allocator, DECODED_MAX);
+    ki_buffer_init(&call.equal_keys, &cluster->allocator, 0);
     kt_cluster_trim(cluster, now_ms);
     ki_status status = kt_call_parse(&call);
     kt_injection_init(&call.injection);

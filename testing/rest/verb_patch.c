@@ -7,6 +7,7 @@
 #include "testing/rest/apply.h"
 #include "testing/rest/change.h"
 #include "testing/rest/conform.h"
+#include "testing/rest/equal_keys.h"
 #include "testing/rest/patch.h"
 #include "testing/rest/verbs.h"
 #include "testing/values/json.h"
@@ -55,11 +56,17 @@ static bool is_operations(yyjson_val *root) {
     return yyjson_is_arr(root);
 }
 
-static ki_status read_patch(kt_call *call, patch_kind kind, yyjson_doc **ret_doc) {
-    ki_str text = call->request->body;
-    ki_status status = kind == PATCH_APPLY ? kt_body_yaml(call, &text) : KI_OK;
+static ki_status read_config(kt_call *call, yyjson_doc **ret_doc) {
+    ki_str text = KI_STR("");
+    ki_status status = kt_body_yaml(call, &text);
     if (!status)
         status = kt_json_read(call->allocator, text, ret_doc, NULL);
+    return status ? status : kt_equal_keys_drop(call, ret_doc);
+}
+
+static ki_status read_patch(kt_call *call, patch_kind kind, yyjson_doc **ret_doc) {
+    ki_status status = kind == PATCH_APPLY ? read_config(call, ret_doc)
+                                           : kt_json_read(call->allocator, call->request->body, ret_doc, NULL);
     if (status == KI_ERR_PARSE)
         return kt_fail_bad_request(call, "invalid JSON patch");
     if (status)
@@ -164,12 +171,10 @@ static ki_status begin_apply(kt_call *call, kt_write *write, yyjson_val *patch) 
 static ki_status create_applied(kt_call *call, const kt_write *write, yyjson_val *patch) {
     yyjson_doc *doc = NULL; /* a second document, because `patch` determines the manager's fields */
     ki_status status = kt_auth_check_create(call);
-    ki_str text = KI_STR(""), uid = kt_json_get_str(yyjson_obj_get(patch, "metadata"), "uid");
+    ki_str uid = kt_json_get_str(yyjson_obj_get(patch, "metadata"), "uid");
     const char *plural = call->resource->plural;
     if (!status)
-        status = kt_body_yaml(call, &text);
-    if (!status)
-        status = kt_json_read(call->allocator, text, &doc, NULL);
+        status = read_config(call, &doc);
     if (!status)
         status = kt_change_check_name(call, patch);
     if (!status && uid.size)

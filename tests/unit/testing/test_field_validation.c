@@ -78,7 +78,7 @@ REST_TEST(equal_keys_of_an_apply_are_reported_with_their_lines) {
           "*l\ndata: {x: w,\n  x:\n  z}\nkind: ConfigMap\n",
           "line 7: key \"a\" already set in map\nline 7: key \"a\" already set in map\n"
           "line 11: key \"x\" already set in map\nline 12: key \"kind\" already set in map\n",
-          "\"message\":\"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\\n  line "
+          "\"message\":\"error strict decoding patch: error converting YAML to JSON: yaml: unmarshal errors:\\n  line "
           "7: "
           "key \\\"a\\\" already set in map\\n  line 7: key \\\"a\\\" already set in map\\n  line 11: key "
           "\\\"x\\\" already set in map\\n  line 12: key \\\"kind\\\" already set in map\",\"reason\":\"BadRequest\"" },
