@@ -18,6 +18,15 @@ static ki_status fail_type(kt_call *call, const kt_write *write, const kt_type_e
     return kt_fail_causes(call, &causes, resource->group, resource->kind, call->name);
 }
 
+ki_status kt_apply_check_manager(kt_call *call) {
+    kt_causes causes;
+    if (kt_call_param(call, "fieldManager").size)
+        return KI_OK;
+    kt_causes_init(&causes, call->allocator);
+    kt_causes_add(&causes, KT_CAUSE_REQUIRED, "fieldManager", (ki_str){ NULL, 0 }, "is required for apply patch");
+    return kt_fail_causes(call, &causes, "meta.k8s.io", "PatchOptions", (ki_str){ NULL, 0 });
+}
+
 ki_status kt_apply_check(kt_call *call, const kt_write *write) {
     kt_arena arena;
     kt_type_errors errors;
@@ -127,7 +136,8 @@ static void add_conflict(void *user, ki_str path) {
     ki_buffer_append_view(&all->list, path);
 }
 
-static void name_manager(conflicts *all, const kt_manager *manager) {
+/* `scale`: the request applies a Scale, whose fields are of another version than the object's. */
+static void name_manager(conflicts *all, const kt_manager *manager, bool scale) {
     ki_buffer *who = &all->who;
     ki_buffer_reset(who, SIZE_MAX);
     ki_buffer_append_json_string(who, manager->name);
@@ -137,7 +147,7 @@ static void name_manager(conflicts *all, const kt_manager *manager) {
     }
     if (!manager->is_apply) {
         ki_buffer_append_string(who, " using ");
-        ki_buffer_append_view(who, manager->api_version);
+        ki_buffer_append_view(who, scale ? KI_STR("autoscaling/v1") : manager->api_version);
     }
     ki_buffer_append_string(&all->list, all->list.size ? "\nconflicts with " : "conflicts with ");
     ki_buffer_append(&all->list, who->data, who->size);
@@ -165,7 +175,7 @@ static ki_status check_conflicts(kt_call *call, kt_arena *arena, const kt_manage
         kt_set *both = i == managers->own ? NULL : kt_set_intersection(arena, managers->list[i].fields, changed);
         if (kt_set_is_empty(both))
             continue;
-        name_manager(&all, &managers->list[i]);
+        name_manager(&all, &managers->list[i], ki_str_equals(call->subresource, "scale"));
         kt_set_paths(both, &path, add_conflict, &all);
     }
     ki_status status = path.failed ? KI_ERR_NO_MEMORY : fail_conflicts(call, &all);

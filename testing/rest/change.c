@@ -36,8 +36,10 @@ ki_status kt_change_begin(kt_call *call, kt_write *ret_write) {
     *ret_write = (kt_write){ .storage = call->storage,
                              .now_ms = call->now_ms,
                              .manager = kt_call_manager(call),
-                             /* Other subresources than status set their own. */
-                             .subresource = call->subresource.size ? "status" : "" };
+                             /* The other subresources set their own. */
+                             .subresource = ki_str_equals(call->subresource, "approval") ? "approval"
+                                            : call->subresource.size                     ? "status"
+                                                                                         : "" };
     return kt_call_dry_run(call, &ret_write->dry_run);
 }
 
@@ -225,7 +227,8 @@ static ki_status check_and_create(kt_call *call, const kt_write *write, yyjson_v
         status = call->response->warnings.failed;
     if (status)
         return status;
-    if (revision.size && !ki_str_equals(revision, "0") && !write->applied) /* an apply that creates ignores it */
+    /* An apply that creates and a dry run ignore it. */
+    if (revision.size && !ki_str_equals(revision, "0") && !write->applied && !write->dry_run)
         return kt_fail(call, 500, "", NULL, "resourceVersion should not be set on objects to be created");
     if (!name.size) {
         do

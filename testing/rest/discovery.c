@@ -80,7 +80,8 @@ static void append_names(ki_buffer *out, const ki_resource_info *info) {
 
 /* Returns true for a subresource that the server serves. */
 static bool is_served(const ki_subresource_info *sub) {
-    return strcmp(sub->name, "status") == 0 || kt_subresource_is_served(sub->name);
+    return strcmp(sub->name, "status") == 0 || strcmp(sub->name, "approval") == 0 ||
+           kt_subresource_is_served(sub->name);
 }
 
 /* ---- unaggregated ---- */

@@ -82,7 +82,8 @@ static ki_status resource_call(kt_call *call) {
     unsigned verbs = call->storage->info->verbs;
     bool everywhere = call->resource->namespaced && !call->ns.size; /* only lists cover all namespaces */
     if (call->subresource.size) {
-        methods = ki_str_equals(call->subresource, "status") ? status_methods : other_methods;
+        bool is_status = ki_str_equals(call->subresource, "status") || ki_str_equals(call->subresource, "approval");
+        methods = is_status ? status_methods : other_methods;
         verbs = 0;
         for (const ki_subresource_info *sub = call->storage->info->subresources; sub->name; sub++) {
             if (ki_str_equals(call->subresource, sub->name) &&

@@ -8,6 +8,7 @@
 #include "testing/cluster/view.h"
 #include "testing/request/body.h"
 #include "testing/request/status.h"
+#include "testing/rest/apply.h"
 #include "testing/rest/change.h"
 #include "testing/rest/delete_options.h"
 #include "testing/rest/patch.h"
@@ -190,7 +191,7 @@ static ki_status read_scale_patch(target *t, yyjson_doc **ret_doc) {
     if (!is_json_patch && !kt_body_has_type(call, "application/merge-patch+json") &&
         !kt_body_has_type(call, "application/strategic-merge-patch+json"))
         return kt_fail_media_type(call, "application/json-patch+json, application/merge-patch+json, "
-                                        "application/strategic-merge-patch+json");
+                                        "application/strategic-merge-patch+json, application/apply-patch+yaml");
     ki_status status = kt_json_read(call->allocator, call->request->body, &patch, &why);
     if (status == KI_ERR_PARSE)
         return kt_fail_bad_request(call, "error decoding patch: %s", why);
@@ -265,23 +266,68 @@ static ki_status check_scale(target *t, yyjson_val *scale, int64_t *ret_replicas
     return KI_OK;
 }
 
+/* Reads the Scale of an apply. */
+static ki_status read_applied_scale(kt_call *call, yyjson_doc **ret_doc) {
+    ki_str text;
+    ki_status status = kt_apply_check_manager(call);
+    if (!status)
+        status = kt_body_yaml(call, &text);
+    if (!status)
+        status = kt_json_read(call->allocator, text, ret_doc, NULL);
+    if (status == KI_ERR_PARSE)
+        return kt_fail_bad_request(call, "error decoding patch");
+    yyjson_val *root = yyjson_doc_get_root(*ret_doc);
+    ki_str version = kt_json_get_str(root, "apiVersion"), kind = kt_json_get_str(root, "kind");
+    if (!status && (!ki_str_equals(version, "autoscaling/v1") || !ki_str_equals(kind, "Scale")))
+        return kt_fail_bad_request(call, "invalid object type: %.*s, Kind=%.*s", (int)version.size, version.data,
+                                   (int)kind.size, kind.data);
+    return status;
+}
+
+/* Applies the replicas to the object. `patch` is the merge patch that sets the replicas. */
+static ki_status apply_replicas(target *t, ki_str patch, kt_object **ret_obj) {
+    kt_call *call = t->call;
+    yyjson_doc *applied = NULL, *made = NULL;
+    ki_buffer text;
+    ki_buffer_init(&text, call->allocator, 0);
+    ki_buffer_append_string(&text, "{\"apiVersion\":\"");
+    kt_append_api_version(&text, call->resource);
+    ki_buffer_printf(&text, "\",\"kind\":\"%s\",%.*s", call->resource->kind, (int)patch.size - 1, patch.data + 1);
+    ki_status status =
+        text.failed ? text.failed : kt_json_read(call->allocator, (ki_str){ text.data, text.size }, &applied, NULL);
+    t->write.applied = yyjson_doc_get_root(applied);
+    ki_buffer_reset(&text, SIZE_MAX);
+    if (!status)
+        status = kt_apply_merge(call, &t->write, t->root, &text);
+    if (!status)
+        status = kt_json_read(call->allocator, (ki_str){ text.data, text.size }, &made, NULL);
+    if (!status)
+        status = kt_write_update(&t->write, t->old, t->root, yyjson_doc_get_root(made), t->root, ret_obj);
+    yyjson_doc_free(made);
+    yyjson_doc_free(applied);
+    ki_buffer_free(&text);
+    return status;
+}
+
 static ki_status scale_call(kt_call *call) {
     target t;
     bool is_get = strcmp(call->request->method, "GET") == 0, is_put = strcmp(call->request->method, "PUT") == 0;
+    bool is_apply = !is_get && !is_put && kt_body_has_type(call, "application/apply-patch+yaml");
     int64_t replicas = 0;
     kt_object *obj = NULL;
     ki_status status = begin(call, &t, is_put);
     t.write.subresource = "scale";
     if (!status && !is_get && !is_put)
-        status = read_scale_patch(&t, &t.body);
+        status = is_apply ? read_applied_scale(call, &t.body) : read_scale_patch(&t, &t.body);
     if (!status && !is_get)
         status = check_scale(&t, yyjson_doc_get_root(t.body), &replicas);
     if (!status && !is_get) {
         ki_buffer patch;
         ki_buffer_init(&patch, call->allocator, 0);
         status = append_replicas_patch(&patch, paths_of(call).replicas, replicas);
+        ki_str merged = { patch.data, patch.size };
         if (!status)
-            status = change(&t, (ki_str){ patch.data, patch.size }, false, &obj);
+            status = is_apply ? apply_replicas(&t, merged, &obj) : change(&t, merged, false, &obj);
         ki_buffer_free(&patch);
     }
     if (!status)

@@ -150,17 +150,14 @@ static ki_status check_type(kt_call *call, yyjson_val *patch) {
 /* Checks the requirements of an apply. */
 static ki_status begin_apply(kt_call *call, kt_write *write, yyjson_val *patch) {
     write->applied = patch;
-    if (!kt_call_param(call, "fieldManager").size) {
-        kt_causes causes;
-        kt_causes_init(&causes, call->allocator);
-        kt_causes_add(&causes, KT_CAUSE_REQUIRED, "fieldManager", (ki_str){ NULL, 0 }, "is required for apply patch");
-        return kt_fail_causes(call, &causes, "meta.k8s.io", "PatchOptions", (ki_str){ NULL, 0 });
-    }
+    ki_status status = kt_apply_check_manager(call);
+    if (status)
+        return status;
     if (!kt_json_get_str(patch, "apiVersion").size || !kt_json_get_str(patch, "kind").size)
         return kt_fail_bad_request(call, "invalid object type: %s must be set",
                                    kt_json_get_str(patch, "kind").size ? "apiVersion" : "kind");
     yyjson_val *meta = yyjson_obj_get(patch, "metadata");
-    ki_status status = check_type(call, patch);
+    status = check_type(call, patch);
     if (status)
         return status;
     if (yyjson_arr_size(yyjson_obj_get(meta, "managedFields")))

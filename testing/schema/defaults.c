@@ -328,23 +328,28 @@ static void fill_replication(filler *f, yyjson_mut_val *root) {
         put(f, meta, "labels", yyjson_mut_val_mut_copy(f->doc, labels));
 }
 
-/* Sets missing resource requests to the limits. Applies to pods, not to templates. */
-static void fill_requests(filler *f, yyjson_mut_val *containers) {
-    size_t index, count, inner_index, inner_count;
-    yyjson_mut_val *container, *key, *val;
+/* Sets the missing resource requests of a container or pod to its limits. */
+static void fill_requests(filler *f, yyjson_mut_val *obj) {
+    size_t index, count;
+    yyjson_mut_val *key, *val;
+    yyjson_mut_val *resources = get(obj, "resources"), *limits = get(resources, "limits");
+    if (!yyjson_mut_is_obj(limits) || yyjson_mut_obj_size(limits) == 0)
+        return;
+    yyjson_mut_val *requests = object_at(f, resources, "requests");
+    if (!requests)
+        return;
+    yyjson_mut_obj_foreach(limits, index, count, key, val) {
+        if (!yyjson_mut_obj_getn(requests, yyjson_mut_get_str(key), yyjson_mut_get_len(key)) &&
+            !yyjson_mut_obj_add(requests, yyjson_mut_val_mut_copy(f->doc, key), yyjson_mut_val_mut_copy(f->doc, val)))
+            f->failed = true;
+    }
+}
+
+static void fill_requests_of(filler *f, yyjson_mut_val *containers) {
+    size_t index, count;
+    yyjson_mut_val *container;
     yyjson_mut_arr_foreach(containers, index, count, container) {
-        yyjson_mut_val *resources = get(container, "resources"), *limits = get(resources, "limits");
-        if (!yyjson_mut_is_obj(limits) || yyjson_mut_obj_size(limits) == 0)
-            continue;
-        yyjson_mut_val *requests = object_at(f, resources, "requests");
-        if (!requests)
-            continue;
-        yyjson_mut_obj_foreach(limits, inner_index, inner_count, key, val) {
-            if (!yyjson_mut_obj_getn(requests, yyjson_mut_get_str(key), yyjson_mut_get_len(key)) &&
-                !yyjson_mut_obj_add(requests, yyjson_mut_val_mut_copy(f->doc, key),
-                                    yyjson_mut_val_mut_copy(f->doc, val)))
-                f->failed = true;
-        }
+        fill_requests(f, container);
     }
 }
 
@@ -400,8 +405,9 @@ static void fill_pod(filler *f, yyjson_mut_val *root) {
     yyjson_mut_val *spec = get(root, "spec");
     if (yyjson_mut_is_obj(spec))
         fill_tolerations(f, spec);
-    fill_requests(f, get(spec, "containers"));
-    fill_requests(f, get(spec, "initContainers"));
+    fill_requests(f, spec); /* of pods, and not of templates */
+    fill_requests_of(f, get(spec, "containers"));
+    fill_requests_of(f, get(spec, "initContainers"));
 }
 
 static const struct {
@@ -515,25 +521,32 @@ static bool is_nonzero(yyjson_val *quantity) {
     return quantity && !ki_str_equals(text, "0") && !(yyjson_is_num(quantity) && yyjson_get_num(quantity) == 0);
 }
 
-static void check_resources(yyjson_val *containers, bool *any, bool *all) {
+static void check_resources(yyjson_val *resources, bool *any, bool *all) {
     static const char *const counted[] = { "cpu", "memory" };
+    for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++) {
+        yyjson_val *limit = yyjson_obj_get(yyjson_obj_get(resources, "limits"), counted[i]);
+        yyjson_val *request = yyjson_obj_get(yyjson_obj_get(resources, "requests"), counted[i]);
+        *any = *any || is_nonzero(limit) || is_nonzero(request);
+        *all = *all && is_nonzero(limit) && (!request || yyjson_equals(limit, request));
+    }
+}
+
+static void check_containers(yyjson_val *containers, bool *any, bool *all) {
     size_t index, count;
     yyjson_val *container;
     yyjson_arr_foreach(containers, index, count, container) {
-        yyjson_val *resources = yyjson_obj_get(container, "resources");
-        for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++) {
-            yyjson_val *limit = yyjson_obj_get(yyjson_obj_get(resources, "limits"), counted[i]);
-            yyjson_val *request = yyjson_obj_get(yyjson_obj_get(resources, "requests"), counted[i]);
-            *any = *any || is_nonzero(limit) || is_nonzero(request);
-            *all = *all && is_nonzero(limit) && (!request || yyjson_equals(limit, request));
-        }
+        check_resources(yyjson_obj_get(container, "resources"), any, all);
     }
 }
 
 const char *kt_defaults_qos(yyjson_val *pod) {
-    yyjson_val *spec = yyjson_obj_get(pod, "spec");
+    yyjson_val *spec = yyjson_obj_get(pod, "spec"), *resources = yyjson_obj_get(spec, "resources");
     bool any = false, all = true;
-    check_resources(yyjson_obj_get(spec, "containers"), &any, &all);
-    check_resources(yyjson_obj_get(spec, "initContainers"), &any, &all);
+    if (resources) { /* the pod's own resources count alone */
+        check_resources(resources, &any, &all);
+    } else {
+        check_containers(yyjson_obj_get(spec, "containers"), &any, &all);
+        check_containers(yyjson_obj_get(spec, "initContainers"), &any, &all);
+    }
     return !any ? "BestEffort" : all ? "Guaranteed" : "Burstable";
 }

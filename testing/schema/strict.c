@@ -2,6 +2,7 @@
  * depth of bodies. */
 #include "testing/schema/strict.h"
 
+#include "src/base/quantity.h"
 #include "testing/values/base64.h"
 #include "testing/values/go_time.h"
 #include "testing/values/index.h"
@@ -167,14 +168,14 @@ static yyjson_mut_val *copy(walk *in, yyjson_val *val) {
     return made;
 }
 
-/* Returns true for ([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*) */
+/* Returns true for ([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*) with at most one point. */
 static bool is_quantity(ki_str text) {
-    size_t i = 0, digits;
+    size_t i = 0, digits, points = 0;
     if (i < text.size && (text.data[i] == '+' || text.data[i] == '-'))
         i++;
     for (digits = i; i < text.size && ((text.data[i] >= '0' && text.data[i] <= '9') || text.data[i] == '.'); i++)
-        ;
-    if (i == digits)
+        points += text.data[i] == '.';
+    if (i == digits || points > 1)
         return false;
     while (i < text.size && strchr("eEinumkKMGTP", text.data[i]))
         i++;
@@ -185,21 +186,38 @@ static bool is_quantity(ki_str text) {
     return i == text.size;
 }
 
-static yyjson_mut_val *read_quantity(walk *in, yyjson_val *val) {
-    if (yyjson_is_num(val)) {
-        ki_buffer text;
-        ki_buffer_init(&text, in->out->arena->allocator, 0);
-        kt_json_append(&text, val);
-        yyjson_mut_val *made = text.failed ? NULL : yyjson_mut_strncpy(in->out->doc, text.data, text.size);
-        ki_buffer_free(&text);
-        if (!made)
-            in->out->arena->failed = true;
-        return made;
+/* Reads a quantity as the real server does, which stores its canonical form. The defaults of lists of resources, such
+ * as "limits", round up to thousandths. */
+static yyjson_mut_val *read_quantity(walk *in, const kt_type *owner, const kt_field *field, yyjson_val *val) {
+    enum {
+        NANO_OF_MILLI = 1000000
+    };
+    ki_quantity quantity;
+    char shown[KI_QUANTITY_SIZE];
+    ki_buffer number;
+    ki_buffer_init(&number, in->out->arena->allocator, 0);
+    if (yyjson_is_num(val))
+        kt_json_append(&number, val);
+    ki_str text = yyjson_is_num(val) ? (ki_str){ number.data, number.size } : kt_json_str(val);
+    bool has_form = is_quantity(text), is_parsed = has_form && ki_quantity_parse(text, &quantity);
+    if (number.failed)
+        in->out->arena->failed = true;
+    ki_buffer_free(&number);
+    if (!is_parsed)
+        return fail_object(in, has_form ? "unable to parse quantity's suffix"
+                                        : "quantities must match the regular expression "
+                                          "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+    uint32_t finer = quantity.nano % NANO_OF_MILLI;
+    if (finer && field->wrap == KT_WRAP_MAP && strcmp(owner->package, "io.k8s.api.core.v1") == 0) {
+        bool is_one = quantity.nano / NANO_OF_MILLI == 999;
+        quantity.nano = is_one ? 0 : quantity.nano + NANO_OF_MILLI - finer;
+        quantity.whole += is_one;
     }
-    if (!is_quantity(kt_json_str(val)))
-        return fail_object(in, "quantities must match the regular expression "
-                               "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
-    return copy(in, val);
+    ki_quantity_write(&quantity, shown);
+    yyjson_mut_val *made = yyjson_mut_strcpy(in->out->doc, shown);
+    if (!made)
+        in->out->arena->failed = true;
+    return made;
 }
 
 static yyjson_mut_val *read_bytes(walk *in, yyjson_val *val) {
@@ -260,7 +278,7 @@ static yyjson_mut_val *read_value(walk *in, const kt_type *owner, const kt_field
         fits = yyjson_is_num(val);
         break;
     case KT_VALUE_QUANTITY:
-        return read_quantity(in, val);
+        return read_quantity(in, owner, field, val);
     case KT_VALUE_INT_OR_STRING:
         fits = yyjson_is_str(val) || is_int(val, true);
         break;

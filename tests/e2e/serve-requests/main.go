@@ -390,6 +390,9 @@ func (s *server) run(name string) ([]row, error) {
 		if r.Type != contentTypes["apply"] {
 			dropManaged(r.Response)
 		}
+		if strings.Contains(r.Target, ".example.com") {
+			sortCauses(r.Response)
+		}
 		if r.Brief {
 			r.Response = map[string]any{"kind": "Status", "reason": reasonOf(r.Response)}
 		}
