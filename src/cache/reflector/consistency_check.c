@@ -145,8 +145,23 @@ static const ki_difference *first_confirmed(const ki_consistency_check *check, s
     return first;
 }
 
-/* Reports the confirmed differences. Requests a relist unless the last relist left the same differences, for example an
- * object whose transform fails. */
+/* Returns true if a relist may end these differences. One that left them, for example because the server that served it
+ * lags behind, is repeated after twice as many checks as the time before: an object whose transform fails differs for
+ * ever. */
+static bool is_relist_due(ki_consistency_check *check, uint64_t digest) {
+    if (digest != check->relisted) {
+        check->relisted = digest;
+        check->pause = check->checks_left = 1;
+        return true;
+    }
+    if (check->checks_left-- > 0)
+        return false;
+    check->pause *= 2;
+    check->checks_left = check->pause;
+    return true;
+}
+
+/* Reports the confirmed differences, and requests a relist. */
 static void conclude(ki_consistency_check *check) {
     size_t count;
     uint64_t digest;
@@ -163,8 +178,7 @@ static void conclude(ki_consistency_check *check) {
     ki_error_set(&err, KI_ERR_PROTOCOL, "the cache differs from the server in %zu objects, the first: %s %s", count,
                  ki_object_key(obj),
                  first->is_unlisted ? "is deleted on the server" : "is missing or older in the cache");
-    bool relist = digest != check->relisted;
-    check->relisted = digest;
+    bool relist = is_relist_due(check, digest);
     end_check(check);
     check->options.on_error(&err, ki_object_key(obj), relist, check->options.user);
     ki_object_unref(obj);

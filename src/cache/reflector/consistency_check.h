@@ -72,6 +72,8 @@ typedef struct ki_consistency_check {
     int64_t compares_until;
     ki_differences differences, confirmed; /* of the current list, and of the first list */
     uint64_t relisted;                     /* digest of the differences at the last relist; 0: none */
+    /* Checks with the same differences between two relists, and those that are left until the next one. */
+    uint64_t pause, checks_left;
 } ki_consistency_check;
 
 /* Makes a check. The caller frees it. Errors: KI_ERR_NO_MEMORY. */
