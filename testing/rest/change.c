@@ -20,6 +20,7 @@
 #include "testing/schema/defaults.h"
 #include "testing/schema/validate.h"
 #include "testing/schema/validate_object.h"
+#include "testing/schema/validate_pod.h"
 #include "testing/schema/validate_service.h"
 #include "testing/schema/zeros.h"
 #include "testing/values/json.h"
@@ -176,6 +177,8 @@ static void validate(kt_call *call, kt_causes *causes, yyjson_val *old_root, yyj
         kt_crd_validate(causes, call->allocator, root);
     else if (call->subresource.size && call->resource == KI_SERVICES)
         kt_validate_service_status(causes, yyjson_obj_get(root, "spec"), yyjson_obj_get(root, "status"));
+    else if (call->subresource.size && call->resource == KI_PODS)
+        kt_validate_pod_status(causes, old_root, yyjson_obj_get(root, "status"));
     else if (!call->subresource.size)
         kt_validate_object(causes, call->allocator, call->resource, old_root, root);
 }

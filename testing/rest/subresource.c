@@ -400,10 +400,11 @@ static ki_status binding(kt_call *call) {
         }
         ki_buffer_append_string(&patch, "},\"spec\":{\"nodeName\":");
         ki_buffer_append_json_string(&patch, kt_json_get_str(yyjson_obj_get(body, "target"), "name"));
-        ki_buffer_printf(&patch,
-                         "},\"status\":{\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"True\","
-                         "\"lastProbeTime\":null,\"lastTransitionTime\":\"%s\"}]}}",
-                         now);
+        ki_buffer_printf(
+            &patch,
+            "},\"status\":{\"nominatedNodeName\":null,\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"True\","
+            "\"lastProbeTime\":null,\"lastTransitionTime\":\"%s\"}]}}",
+            now);
         t.write.subresource = "binding";
         status = patch.failed ? patch.failed : change(&t, (ki_str){ patch.data, patch.size }, true, &obj);
     }

@@ -389,3 +389,12 @@ void kt_validate_pod_update(kt_causes *causes, const ki_allocator *allocator, yy
         kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "spec", nothing, UPDATES_FORBIDDEN);
     kt_arena_free(&arena);
 }
+
+void kt_validate_pod_status(kt_causes *causes, yyjson_val *old, yyjson_val *status) {
+    static const char name[] = "nominatedNodeName";
+    ki_str nominated = kt_json_get_str(status, name), before = kt_json_get_str(yyjson_obj_get(old, "status"), name);
+    bool is_bound = kt_json_get_str(yyjson_obj_get(old, "spec"), "nodeName").size > 0;
+    if (is_bound && nominated.size && !ki_str_equal(nominated, before))
+        kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "status.nominatedNodeName", nothing,
+                      "may not be set on pods that are already bound to a node");
+}

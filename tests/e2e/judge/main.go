@@ -61,6 +61,7 @@ func allCases() []testCase {
 	cases = append(cases, informerCases...)
 	cases = append(cases, rawCases...)
 	cases = append(cases, requestCases...)
+	cases = append(cases, pagesCases...)
 	cases = append(cases, webSocketCases...)
 	cases = append(cases, sampleCases...)
 	cases = append(cases, sampleKilledCases...)
