@@ -440,6 +440,8 @@ static ki_status do_unit(delta_fifo *fifo, ki_queued_list *from, bool *ret_done)
     }
     if (!status && fifo->unit.obj)
         status = queue_unit(fifo, from, &fifo->unit);
+    else
+        ki_queued_list_end_walk(from);
     if (!status)
         fifo->unit.obj = NULL;
     return status;

@@ -185,6 +185,7 @@ static ki_status pop_list(in_order_fifo *fifo, ki_process process, void *user, k
     fifo->processing = 0;
     if (requeue && status && status != KI_ERR_NO_MEMORY && deltas.count) {
         begin_singles(fifo, deltas.count);
+        ki_queued_list_end_walk(list);
         return KI_OK;
     }
     fifo->base.queue.stays_first = requeue;
@@ -194,6 +195,7 @@ static ki_status pop_list(in_order_fifo *fifo, ki_process process, void *user, k
         return status; /* else the end of the list comes again */
     }
     ki_fifo_note_passed(&fifo->base, deltas.items, deltas.count);
+    ki_queued_list_end_walk(list);
     if (!deltas.is_part) {
         ki_fifo_note_processed(&fifo->base, list->bytes);
         release_some(fifo, list);

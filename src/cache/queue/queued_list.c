@@ -59,6 +59,11 @@ static void end_walk(ki_queued_list *list) {
     list->walk = (ki_known_walk){ .namespace_name = list->namespace_name };
 }
 
+void ki_queued_list_end_walk(ki_queued_list *list) {
+    if (list->phase != KI_LIST_KNOWN)
+        end_walk(list);
+}
+
 bool ki_queued_list_lacks(const ki_queued_list *list, const char *key) {
     bool is_of_list = !list->namespace_name || ki_key_is_in_namespace(key, list->namespace_name);
     return is_of_list && !ki_map_has(&list->keys, ki_str_of(key));
@@ -83,8 +88,6 @@ static ki_status end_phase(ki_queued_list *list) {
         [KI_LIST_KNOWN] = { KI_LIST_ENDS, KI_LIST_OBJECTS },  [KI_LIST_OBJECTS] = { KI_LIST_KNOWN, KI_LIST_ENDS },
         [KI_LIST_ENDS] = { KI_LIST_ENDS, KI_LIST_ENDS },
     };
-    if (list->phase == KI_LIST_KNOWN)
-        end_walk(list); /* now: later it can have the last reference to a large snapshot */
     list->phase = next[list->phase][list->deletes_first || (list->phase == KI_LIST_BEGINS && list->is_of_new)];
     list->at = 0;
     return KI_OK;

@@ -52,9 +52,13 @@ static inline bool ki_queued_list_is_plain(const ki_queued_list *list) {
 /* Returns true if a known object is deleted: the list is of its namespace, and neither has nor keeps its key. Once the
  * keys are collected. */
 bool ki_queued_list_lacks(const ki_queued_list *list, const char *key);
-/* Does one unit. Sets `*ret_change` to the next change, with a borrowed object; `obj` NULL: this unit has none. Errors:
- * KI_ERR_NOT_FOUND after the last, KI_ERR_NO_MEMORY (KI_LIST_KEYS only): the next call tries again. */
+/* Does one unit. Sets `*ret_change` to the next change; `obj` NULL: this unit has none. The object is borrowed until
+ * ki_queued_list_end_walk. Errors: KI_ERR_NOT_FOUND after the last, KI_ERR_NO_MEMORY (KI_LIST_KEYS only): the next call
+ * tries again. */
 ki_status ki_queued_list_next(ki_queued_list *list, ki_change *ret_change);
+/* Ends the walk over the known objects, if it has passed the last one. Once the changes so far are processed: the store
+ * may have dropped the objects of the deletions. */
+void ki_queued_list_end_walk(ki_queued_list *list);
 /* Gives the caller the reference to the last listed object. For lists whose deletions come last. */
 void ki_queued_list_take(ki_queued_list *list);
 /* Goes back to the first change. For lists whose deletions come first. */

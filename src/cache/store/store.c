@@ -379,7 +379,7 @@ static ki_object *known_next(ki_known_walk *walk, void *user) {
 
 static void known_end(ki_known_walk *walk, void *user) {
     (void)user;
-    ki_snapshot_unref(walk->snapshot);
+    ki_snapshot_free(walk->snapshot);
 }
 
 ki_known_objects ki_store_known_objects(const ki_store *store) {

@@ -44,15 +44,16 @@ static ki_status process(const ki_deltas *deltas, void *user, bool *ret_requeue,
         const char *key = ki_object_key(delta->obj);
         bool is_deleted = delta->type == KI_EVENT_DELETE;
         ki_object *old = ki_store_get(s->store, key);
+        bool is_known = old != NULL;
+        ki_object_unref(old);
         status = is_deleted ? ki_store_delete(s->store, key, NULL, err) : ki_store_put(s->store, delta->obj, NULL, err);
         size_t used = strlen(s->seen);
         if (!status)
             snprintf(s->seen + used, sizeof s->seen - used, "%s%c%s%s", used ? " " : "",
                      is_deleted ? '-'
-                     : old      ? '~'
+                     : is_known ? '~'
                                 : '+',
                      ki_object_name(delta->obj), delta->is_resync ? "r" : "");
-        ki_object_unref(old);
     }
     *ret_requeue = status != KI_OK;
     return status;
@@ -137,6 +138,18 @@ TEST(the_parts_together_keep_a_store_current) {
         assert_int_equal(ki_queue_length(s.queue), 0);
         close_parts(&s);
         assert_false(s.source.freed);
+    }
+}
+
+TEST(an_object_that_a_list_lacks_can_be_read_after_it_was_deleted_from_the_store) {
+    for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
+        stage s;
+        open_stage(&s, kind);
+        play(&s, "{10: a=5 b=6}");
+        assert_seen(&s, "+a +b");
+        play(&s, "open; error expired; wait 3000; {12: b=6}"); /* `process` deletes first, then reads the name */
+        assert_seen(&s, "-a ~b");
+        close_parts(&s);
     }
 }
 
