@@ -16,7 +16,7 @@ static void on_object(ki_object *obj, void *user) {
     if (reflector->object_count == 0)
         ki_reflector_set_state(reflector, KI_STATE_LISTING);
     reflector->heard_at = ki_engine_now(reflector->options.engine);
-    if (!ki_reflector_transform(reflector, obj, false, &kept))
+    if (ki_reflector_skips(reflector, obj) || !ki_reflector_transform(reflector, obj, false, &kept))
         return;
     ki_status status = ki_reflector_append(reflector, kept);
     ki_object_unref(kept);

@@ -73,9 +73,12 @@ void ki_reflector_watch(ki_reflector *reflector);
 void ki_reflector_count_watch_end(ki_reflector *reflector);
 /* Opens the next watch: at once, or with jitter after less than a second. */
 void ki_reflector_reopen(ki_reflector *reflector, bool with_jitter);
-/* reflector_unreadable.c: each of these functions may end the running request. */
+/* reflector_unreadable.c: each of these functions but ki_reflector_skips may end the running request. */
 /* Handles an unusable object of a list or streaming list. */
 void ki_reflector_skip_listed(ki_reflector *reflector, const ki_bad_object *bad);
+/* Returns true for an object of another namespace than that of the lists, and reports it: no list of this namespace
+ * would delete it. */
+bool ki_reflector_skips(const ki_reflector *reflector, const ki_object *obj);
 /* Handles an unusable event of a watch. */
 void ki_reflector_bad_event(ki_reflector *reflector, const ki_bad_object *bad);
 /* Stores a reference to the transformed object in `*ret_obj`. Returns false if the transform failed. The failure is

@@ -250,6 +250,8 @@ static void take_event(ki_reflector *reflector, ki_event_type type, ki_object *o
 static void on_event(ki_event_type type, ki_object *obj, void *user) {
     ki_reflector *reflector = user;
     count_event(reflector);
+    if (ki_reflector_skips(reflector, obj))
+        return;
     reflector->watch.before_bookmark[0] = '\0';
     if (reflector->phase == KI_REFLECTOR_STREAMS)
         collect_event(reflector, type, obj);

@@ -147,6 +147,16 @@ TEST(an_object_of_another_kind_is_unreadable) {
     reflector_stage_close(&s);
 }
 
+TEST(an_object_of_another_namespace_than_the_lists_is_skipped_and_counted) {
+    reflector_stage s;
+    reflector_stage_open(&s, by_pages, 1);
+    s.reflector.shared.namespace_name = "default";
+    reflector_stage_play(&s, "{10: a=5 shop/b=6}; ? list rv=0 limit=500, {10: a=5}, watch rv=10; open; +shop/c=11; "
+                             "-shop/d=12; ? -; rv 10; ~a=13; ? ~a=13; rv 13");
+    assert_int_equal(s.bad_objects, 3);
+    reflector_stage_close(&s);
+}
+
 TEST(health_counts_the_listed_objects) {
     reflector_stage s;
     reflector_stage_open(&s, by_pages, 1);
