@@ -23,11 +23,13 @@ static void on_synced(ki_informer *informer, void *user) {
         session_end(t->session, EXIT_OK);
 }
 
-static bool is_empty(const target *t) {
-    ki_snapshot *snapshot = ki_informer_snapshot(t->informer);
-    size_t count = ki_snapshot_count(snapshot);
-    ki_snapshot_free(snapshot);
-    return count == 0;
+/* Returns true if the named object is not in the cache. A server that ignores field selectors sends others. */
+static bool is_missing(const target *t) {
+    const char *namespace_name = t->resource.namespaced ? ki_config_namespace(t->session->config) : NULL;
+    ki_object *obj = NULL;
+    ki_status status = ki_lister_get(t->informer, namespace_name, t->name, &obj, NULL);
+    ki_object_unref(obj);
+    return status == KI_ERR_NOT_FOUND;
 }
 
 /* Prints a name quoted as the server quotes it. */
@@ -52,7 +54,7 @@ static size_t say_not_found(const session *s) {
     show_progress(NULL);
     for (size_t i = 0; i < s->target_count; i++) {
         const target *t = &s->targets[i];
-        if (!t->name || !t->synced || !is_empty(t))
+        if (!t->name || !t->synced || !is_missing(t))
             continue;
         fprintf(stderr, "Error from server (NotFound): %s%s%s \"", t->resource.plural, *t->resource.group ? "." : "",
                 t->resource.group);

@@ -246,7 +246,11 @@ static ki_status print_lists(listing *l, ki_object_list *lists, size_t *count, k
         ki_object_list *list = &lists[i];
         if (!s->targets[i].synced)
             continue;
-        status = ki_lister_list(s->targets[i].informer, NULL, NULL, NULL, list, err);
+        char *fields = s->targets[i].name ? session_name_selector(s->targets[i].name) : NULL;
+        if (s->targets[i].name && !fields)
+            return KI_ERR_NO_MEMORY;
+        status = ki_lister_list(s->targets[i].informer, NULL, NULL, fields, list, err); /* a server can ignore fields */
+        free(fields);
         if (!status && list->count)
             qsort(list->objects, list->count, sizeof *list->objects, by_namespace_and_name);
         *count += status ? 0 : list->count;

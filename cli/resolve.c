@@ -156,13 +156,12 @@ static void remove_target(session *s, target *t) {
     memmove(t, t + 1, (size_t)(&s->targets[s->target_count] - t) * sizeof *t);
 }
 
-static bool can_be_watched(const ki_discovered *found) {
-    bool lists = false, watches = false;
+static bool has_verb(const ki_discovered *found, const char *name) {
     for (const char *const *verb = found->verbs; *verb; verb++) {
-        lists |= strcmp(*verb, "list") == 0;
-        watches |= strcmp(*verb, "watch") == 0;
+        if (strcmp(*verb, name) == 0)
+            return true;
     }
-    return lists && watches;
+    return false;
 }
 
 /* Replaces a category, such as "all", by its resources that are not targets yet. The first takes the target's place,
@@ -174,15 +173,18 @@ static bool take_category(session *s, target *t) {
     char *word = t->lookup_name;
     while ((found = ki_resource_map_in_category(s->map, word, &cursor))) {
         has_any = true;
-        if (!can_be_watched(found) || session_has_target(s, t, &found->resource, NULL) ||
+        bool watches = has_verb(found, "watch");
+        if (!has_verb(found, "list") || !(watches || s->is_once) || session_has_target(s, t, &found->resource, NULL) ||
             (placed && s->target_count == TARGETS_MAX))
             continue;
         if (placed) {
-            s->targets[s->target_count++] = (target){ .session = s, .resource = found->resource };
+            s->targets[s->target_count++] =
+                (target){ .session = s, .resource = found->resource, .is_list_only = !watches };
             continue;
         }
         t->lookup_name = NULL;
         t->resource = found->resource;
+        t->is_list_only = !watches;
         placed = true;
     }
     if (placed)
@@ -195,13 +197,10 @@ static bool take_category(session *s, target *t) {
 static int resolve(session *s, target *t) {
     ki_error err = KI_ERROR_INIT;
     const ki_discovered *found = ki_resource_map_find(s->map, t->lookup_name);
-    if (found && !can_be_watched(found)) {
-        say(s->command,
-            "%s cannot be listed and watched: the server does not offer both verbs; kubectl api-resources -o wide "
-            "shows the verbs",
-            found->resource.plural);
-        return EXIT_FAILED;
-    }
+    bool watches = found && has_verb(found, "watch");
+    int status = found ? session_check_verbs(s, &found->resource, has_verb(found, "list"), watches) : EXIT_OK;
+    if (status)
+        return status;
     if (found && session_has_target(s, t, &found->resource, t->name)) {
         remove_target(s, t);
         return EXIT_OK;
@@ -221,6 +220,7 @@ static int resolve(session *s, target *t) {
         say(s->command, "%s", ki_error_message(&err));
         return EXIT_FAILED;
     }
+    t->is_list_only = found && !watches;
     if (found)
         t->resource = found->resource;
     else if (!session_set_custom(t, t->lookup_name))

@@ -7,17 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool can_be_watched(const ki_resource *resource) {
-    return ki_resource_has_verb(resource, "list") && ki_resource_has_verb(resource, "watch");
-}
-
-static int say_unlistable(const session *s, const ki_resource *resource) {
-    if (ki_resource_has_verb(resource, "list"))
-        say(s->command, "%s cannot be watched, so an informer cannot cache them; kubectl get %s lists them",
-            resource->plural, resource->plural);
-    else
+int session_check_verbs(const session *s, const ki_resource *resource, bool lists, bool watches) {
+    if (!lists)
         say(s->command, "%s cannot be listed: the server does not store them; kubectl create -f FILE -o yaml sends one",
             resource->plural);
+    else if (!watches && !s->is_once)
+        say(s->command, "%s cannot be watched; kinformer get %s%s%s lists them", resource->plural, resource->plural,
+            *resource->group ? "." : "", resource->group);
+    else
+        return EXIT_OK;
     return EXIT_FAILED;
 }
 
@@ -41,12 +39,13 @@ static int add_target(session *s, const char *word, const char *name) {
     }
     target *t = &s->targets[s->target_count];
     *t = (target){ .session = s, .name = name };
-    if (known && !can_be_watched(known))
-        return say_unlistable(s, known);
-    if (known && session_has_target(s, NULL, known, name))
-        return EXIT_OK;
+    bool watches = known && ki_resource_has_verb(known, "watch");
+    int status = known ? session_check_verbs(s, known, ki_resource_has_verb(known, "list"), watches) : EXIT_OK;
+    if (status || (known && session_has_target(s, NULL, known, name)))
+        return status;
     if (known) {
         t->resource = *known;
+        t->is_list_only = !watches;
     } else if (s->uses_discovery) {
         t->lookup_name = strdup(word); /* session_start resolves it */
         if (!t->lookup_name)

@@ -34,6 +34,7 @@ typedef struct target {
     ki_resource resource;
     char *text;        /* owns the strings of `resource` if it was made from an unknown name; else NULL */
     char *lookup_name; /* not resolved yet, owned; NULL: `resource` is set */
+    bool is_list_only; /* the server does not let it be watched */
     const char *name;  /* the object's name, borrowed from the command line; NULL: all objects */
     ki_informer *informer;
     bool synced;
@@ -97,6 +98,8 @@ bool session_set_custom(target *t, const char *name);
 bool session_has_target(const session *s, const target *but, const ki_resource *resource, const char *name);
 /* Returns true if the arguments name one object: it is printed alone, not in a List. */
 bool session_is_single(const session *s);
+/* Returns EXIT_FAILED, with a message on stderr, if the command needs a verb that the resource lacks. */
+int session_check_verbs(const session *s, const ki_resource *resource, bool lists, bool watches);
 bool session_is_same_resource(const target *a, const target *b);
 /* Writes "pods" or "pods/web-1". Returns `text`. */
 const char *session_label(const target *t, char text[LABEL_MAX]);

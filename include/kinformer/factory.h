@@ -100,7 +100,7 @@ KI_API KI_MUST_CHECK ki_status ki_factory_new_default(const ki_factory_options *
  * Ownership: borrowed from the factory; `resource` is copied with its strings. Threads: any. Blocks: no.
  * Errors: KI_ERR_EXISTS, KI_ERR_STATE (also: the factory or its engine is stopped), KI_ERR_PARSE (a selector, or a path
  * of the view), KI_ERR_INVALID (the namespace, a name of the resource, or an option), KI_ERR_LIMIT, KI_ERR_NO_MEMORY,
- * KI_ERR_UNSUPPORTED (a built-in resource without list and watch, such as KI_TOKENREVIEWS). */
+ * KI_ERR_UNSUPPORTED (a built-in resource that cannot be listed, such as KI_TOKENREVIEWS). */
 KI_API KI_MUST_CHECK ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource,
                                                    const ki_informer_options *options, ki_informer **ret_informer,
                                                    ki_error *err);

@@ -342,7 +342,7 @@ typedef enum ki_state {
     KI_STATE_BACKING_OFF = 4,
     /* Waits as in KI_STATE_BACKING_OFF, but a person must act: credentials, permissions, a certificate that cannot be
      * verified, a malformed request (a field selector), a resource that is not installed, or one that an informer by
-     * name finds without the verbs list and watch (KI_ERR_UNSUPPORTED). */
+     * name finds without the verb list (KI_ERR_UNSUPPORTED). */
     KI_STATE_BLOCKED = 5,
     KI_STATE_STOPPED = 6
 } ki_state;

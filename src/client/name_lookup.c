@@ -77,8 +77,8 @@ static void found(const ki_name_lookup *lookup, yyjson_val *resource) {
                                  .namespaced = yyjson_is_true(yyjson_obj_get(resource, "namespaced")) };
     if (!kind || !kind[0])
         fail_with(lookup, KI_ERR_PROTOCOL, "the server names no kind");
-    else if (!has_verb(resource, "list") || !has_verb(resource, "watch"))
-        fail_with(lookup, KI_ERR_UNSUPPORTED, "it cannot be listed and watched");
+    else if (!has_verb(resource, "list"))
+        fail_with(lookup, KI_ERR_UNSUPPORTED, "it cannot be listed");
     else
         lookup->on_found(&result, NULL, lookup->user);
 }

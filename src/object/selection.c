@@ -72,11 +72,10 @@ static ki_status check_resource(const ki_resource *resource, ki_error *err) {
     if (!ki_resource_is_complete(resource))
         return ki_error_set(err, KI_ERR_INVALID,
                             "a resource needs group (\"\" for the core), version, plural and kind");
-    if (!ki_resource_has_verb(resource, "list") || !ki_resource_has_verb(resource, "watch"))
-        return ki_error_set(
-            err, KI_ERR_UNSUPPORTED,
-            "%s cannot be listed and watched: no informer is possible; send their requests with ki_client",
-            resource->plural);
+    if (!ki_resource_has_verb(resource, "list"))
+        return ki_error_set(err, KI_ERR_UNSUPPORTED,
+                            "%s cannot be listed: no informer is possible; send their requests with ki_client",
+                            resource->plural);
     return KI_OK;
 }
 

@@ -166,8 +166,8 @@ CLI_TEST(what_cannot_be_listed_is_said_at_once) {
           "tokenreviews cannot be listed: the server does not store them" },
         { "watch SelfSubjectAccessReview --server http://127.0.0.1:1", "selfsubjectaccessreviews cannot be listed" },
         { "get pods,bindings --server http://127.0.0.1:1", "bindings cannot be listed" },
-        { "watch componentstatuses --server http://127.0.0.1:1", "componentstatuses cannot be watched" },
-        { "get componentstatuses --server http://127.0.0.1:1", "kubectl get componentstatuses lists them" },
+        { "watch componentstatuses --server http://127.0.0.1:1",
+          "componentstatuses cannot be watched; kinformer get componentstatuses lists them" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         run(rows[i].words);

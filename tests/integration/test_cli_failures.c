@@ -383,6 +383,78 @@ COMMAND_TEST(a_group_that_cannot_be_discovered_is_said_and_the_others_are_served
     }
 }
 
+/* As of metrics-server and of componentstatuses: a list without a version. */
+static const raw_response usage = {
+    JSON "{\"kind\":\"PodMetricsList\",\"apiVersion\":\"metrics.k8s.io/v1beta1\",\"metadata\":{},\"items\":["
+         "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\"}},"
+         "{\"metadata\":{\"name\":\"b\",\"namespace\":\"default\"}}]}",
+    0, RAW_CLOSE
+};
+static const raw_response components = {
+    JSON "{\"kind\":\"ComponentStatusList\",\"apiVersion\":\"v1\",\"metadata\":{},\"items\":["
+         "{\"metadata\":{\"name\":\"etcd-0\"}}]}",
+    0, RAW_CLOSE
+};
+static const raw_response metrics_discovery = {
+    JSON "{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":\"apidiscovery.k8s.io/v2\",\"metadata\":{},\"items\":["
+         "{\"metadata\":{\"name\":\"metrics.k8s.io\"},\"versions\":[{\"version\":\"v1beta1\",\"freshness\":\"Current\","
+         "\"resources\":[{\"resource\":\"pods\",\"responseKind\":{\"group\":\"\",\"version\":\"\","
+         "\"kind\":\"PodMetrics\"},\"scope\":\"Namespaced\",\"singularResource\":\"pod\","
+         "\"verbs\":[\"get\",\"list\"]}]}]}]}",
+    0, RAW_CLOSE
+};
+static const raw_response not_allowed = {
+    "HTTP/1.1 405 Method Not Allowed\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
+    "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"reason\":\"MethodNotAllowed\","
+    "\"message\":\"the server does not allow this method on the requested resource\",\"code\":405}",
+    0, RAW_CLOSE
+};
+
+COMMAND_TEST(get_prints_what_can_be_listed_and_not_watched) {
+    const struct {
+        const char *resource, *name, *printed;
+        raw_response responses[4];
+        size_t count;
+        int status;
+    } rows[] = {
+        { "pods.metrics.k8s.io",
+          NULL,
+          "podmetrics.metrics.k8s.io/a\npodmetrics.metrics.k8s.io/b\n",
+          { metrics_discovery, metrics_discovery, usage, not_allowed },
+          4,
+          0 },
+        { "pods.metrics.k8s.io", /* metrics-server ignores field selectors */
+          "b",
+          "podmetrics.metrics.k8s.io/b\n",
+          { metrics_discovery, metrics_discovery, usage, not_allowed },
+          4,
+          0 },
+        { "pods.metrics.k8s.io", "c", "", { metrics_discovery, metrics_discovery, usage, not_allowed }, 4, 1 },
+        { "componentstatuses", NULL, "componentstatus/etcd-0\n", { components, not_allowed }, 2, 0 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        raw_server server;
+        char url[64];
+        raw_server_start(&server, rows[i].responses, rows[i].count);
+        snprintf(url, sizeof url, "http://127.0.0.1:%d", server.port);
+        COMMAND_RUN("get", "--server", url, "-o", "name", rows[i].resource, rows[i].name);
+        assert_string_equal(command_output(), rows[i].printed);
+        command_ends(rows[i].status);
+        raw_server_stop(&server);
+    }
+}
+
+COMMAND_TEST(watch_says_that_get_prints_what_cannot_be_watched) {
+    raw_server server;
+    char url[64];
+    raw_server_start(&server, &metrics_discovery, 1);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", server.port);
+    COMMAND_RUN("watch", "pods.metrics.k8s.io", "--server", url);
+    command_says("pods cannot be watched; kinformer get pods.metrics.k8s.io lists them");
+    command_ends(1);
+    raw_server_stop(&server);
+}
+
 /* The server behind example.com is down. */
 static const raw_response without_widgets = {
     JSON "{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":\"apidiscovery.k8s.io/v2\",\"metadata\":{},\"items\":["

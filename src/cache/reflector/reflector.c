@@ -115,7 +115,7 @@ static void take_step(ki_timer *timer, void *user) {
 static bool needs_a_person(const ki_error *err, ki_attempt attempt) {
     return err->http_status == 400 || err->http_status == 401 || err->http_status == 403 ||
            (err->http_status == HTTP_NOT_FOUND && attempt != KI_ATTEMPT_WATCH) ||
-           err->category == KI_CATEGORY_CREDENTIALS || err->code == KI_ERR_UNSUPPORTED || /* no verb "watch" */
+           err->category == KI_CATEGORY_CREDENTIALS || err->code == KI_ERR_UNSUPPORTED || /* no verb "list" */
            (err->code == KI_ERR_TLS && err->category != KI_CATEGORY_RETRY); /* a certificate that cannot be verified */
 }
 

@@ -456,7 +456,8 @@ TEST(it_says_why_in_a_person_s_words) {
         { &configmaps, NULL, "fail connect", KI_STATE_BACKING_OFF, "connect" },
         { &configmaps, NULL, "fail untrusted", KI_STATE_BLOCKED, "untrusted" },
         { &configmaps, NULL, "fail outdated", KI_STATE_BLOCKED, "outdated" },
-        { &foos, NULL, "fail unsupported", KI_STATE_BLOCKED, "unsupported" }, /* such as a resource without watch */
+        { &foos, NULL, "fail unsupported", KI_STATE_BLOCKED,
+          "unsupported" }, /* such as a resource without the verb list */
         { &configmaps, NULL, "fail handshake", KI_STATE_BACKING_OFF, "handshake" },
         { &configmaps, NULL, "{10:}; open", KI_STATE_WATCHING, "" },
     };

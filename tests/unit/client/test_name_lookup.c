@@ -138,7 +138,7 @@ TEST(a_name_is_found_in_the_version_that_the_server_prefers) {
           0,
           2 },
         { { 200, GROUP("v1", V("v1")) },
-          { 200, RESOURCES("{\"name\":\"foos\",\"kind\":\"Foo\",\"verbs\":[\"list\"]}") },
+          { 200, RESOURCES("{\"name\":\"foos\",\"kind\":\"Foo\",\"verbs\":[\"create\"]}") },
           { 0, NULL },
           "",
           KI_ERR_UNSUPPORTED,
