@@ -25,6 +25,13 @@
  * deferred reconcile that makes a request anywhere else, on a thread of its own or in a timer, names its term:
  * KI_REQUEST_OPTIONS(.term = ki_reconcile_term(call)).
  *
+ * Own writes: the next reconcile of a key waits until the caches of the watched informers have what the last one wrote,
+ * also if its informer has a set of namespaces; for 10 s at most, and no worker waits. An event of a child can thus not
+ * show the function an object without the status that it has just written. What counts are creates, updates, patches,
+ * applies and deletes of one object by ki_factory_client, made where leadership counts (see above); also those that run
+ * when the reconcile ends. Nothing waits for an object that no watched informer selects, for a dry run, for a deletion
+ * of a collection, and for a raw request.
+ *
  * Lack of memory: a key that cannot be queued is queued later. A deletion can be lost, with a log message, if memory
  * does not even suffice to remember the object; each watch has memory for 256 objects reserved. */
 #ifndef KINFORMER_CONTROLLER_H
@@ -107,6 +114,8 @@ typedef struct ki_controller_options {
      * controller. While another process leads, events queue no keys, not even deletions. Each term of leadership starts
      * with the keys of all objects that the predicates accept as adds. NULL: always reconciles. */
     ki_elector *elector;
+    /* The next reconcile of a key does not wait for the writes of the last one (see the top). */
+    bool no_wait_for_writes;
 } ki_controller_options;
 
 #define KI_CONTROLLER_OPTIONS(...) KI_SIZED_(ki_controller_options, __VA_ARGS__)

@@ -142,9 +142,28 @@ static bool child_predicate(const ki_event *event, void *user) {
 }
 
 static ki_status watch_parents(ctl_process *process, ki_error *err) {
+    const ki_controller_watch_options of_parents = KI_CONTROLLER_WATCH(.predicate = parent_predicate, .user = process);
     process->watching_since = process->world->now;
-    return ki_controller_watch(process->controller, process->parents,
-                               &KI_CONTROLLER_WATCH(.predicate = parent_predicate, .user = process), err);
+    ki_status status = ki_controller_watch(process->controller, process->parents, &of_parents, err);
+    process->watches_parents = status == KI_OK;
+    return status;
+}
+
+/* Watches both by the builder's functions, which get the process's informers. */
+static ki_status watch_for_and_owns(ctl_process *process, ki_error *err) {
+    const ctl_plan *plan = &process->world->plan;
+    const ki_informer_options parents = ctl_informer_options(process, false),
+                              children = ctl_informer_options(process, true);
+    process->watching_since = process->world->now;
+    ki_status status = ki_controller_for(
+        process->controller, &ctl_foos,
+        &KI_CONTROLLER_WATCH(.predicate = parent_predicate, .user = process, .informer_options = &parents), NULL, err);
+    process->watches_parents = status == KI_OK;
+    return status ? status
+                  : ki_controller_owns(process->controller, KI_CONFIGMAPS,
+                                       &KI_CONTROLLER_WATCH(.any_owner = plan->any_owner, .predicate = child_predicate,
+                                                            .user = process, .informer_options = &children),
+                                       NULL, err);
 }
 
 /* Watches the parents of a process that runs for some time. */
@@ -172,6 +191,8 @@ ki_status ctl_watches_add(ctl_process *process, ki_error *err) {
         of_children = KI_CONTROLLER_WATCH(.map = map_child);
     of_children.predicate = child_predicate;
     of_children.user = process;
+    if (plan->uses_for_and_owns)
+        return watch_for_and_owns(process, err);
     ki_status status = plan->late_watch_ms ? KI_OK : watch_parents(process, err);
     if (!status)
         status = ki_controller_watch(process->controller, process->children, &of_children, err);

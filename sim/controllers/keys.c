@@ -71,15 +71,15 @@ void ctl_key_add_delay(ctl_process *process, unsigned number, int64_t delay_ms) 
 }
 
 /* Records a retry that began before its delay, for ctl_keys_check. Fails the run if the retry is late. */
-static void check_retry(ctl_process *process, ctl_key *key, unsigned number) {
+static void check_retry(ctl_process *process, ctl_key *key, unsigned number, int64_t free_for) {
     ctl_world *world = process->world;
-    int64_t now = ctl_process_now(process);
+    int64_t now = ctl_process_now(process), late = now - key->retry_at < free_for ? now - key->retry_at : free_for;
     if (!key->delay_passed && now < key->retry_at) {
         key->early_start_at = world->now;
         key->start_before_early = key->started_at;
-    } else if (now - key->retry_at > LATE_MS * SIM_MILLISECOND && process->disturbed_at < key->finished_at) {
+    } else if (late > LATE_MS * SIM_MILLISECOND && process->disturbed_at < key->finished_at) {
         ctl_fail(world, "process %u: key %u was retried %lld ms late", process->index, number,
-                 (long long)((now - key->retry_at) / SIM_MILLISECOND));
+                 (long long)(late / SIM_MILLISECOND));
     }
 }
 
@@ -97,15 +97,15 @@ static int64_t max_handler_gap(const ctl_process *process, int64_t paused) {
 }
 
 /* Fails the run if an event waited too long for its reconcile. A delay of the key does not delay its events. */
-static void check_first_event(ctl_process *process, const ctl_key *key, unsigned number) {
+static void check_first_event(ctl_process *process, const ctl_key *key, unsigned number, int64_t free_for) {
     int64_t since = key->first_event_at > key->finished_at ? key->first_event_at : key->finished_at;
+    int64_t late = process->world->now - since < free_for ? process->world->now - since : free_for;
     int64_t gap = max_handler_gap(process, key->paused_at_start);
     /* An event that the previous reconcile handled can reach the controller's handler after that reconcile began. */
     bool is_new = !gap || key->first_event_at > key->started_at + gap;
-    if (key->first_event_at && is_new && process->disturbed_at < since &&
-        process->world->now - since > LATE_MS * SIM_MILLISECOND)
+    if (key->first_event_at && is_new && process->disturbed_at < since && late > LATE_MS * SIM_MILLISECOND)
         ctl_fail(process->world, "process %u: key %u waited %lld ms for its reconcile after an event", process->index,
-                 number, (long long)((process->world->now - since) / SIM_MILLISECOND));
+                 number, (long long)(late / SIM_MILLISECOND));
 }
 
 void ctl_key_start(ctl_process *process, unsigned number) {
@@ -119,10 +119,11 @@ void ctl_key_start(ctl_process *process, unsigned number) {
      * retry. */
     bool delay_passed = remove_passed_delays(key, ctl_process_now(process));
     key->delay_passed |= delay_passed;
+    int64_t free_for = ctl_own_writes_start(process, number);
     if (key->has_retry)
-        check_retry(process, key, number);
+        check_retry(process, key, number, free_for);
     key->delay_passed = delay_passed;
-    check_first_event(process, key, number);
+    check_first_event(process, key, number, free_for);
     key->first_event_at = 0;
     key->has_retry = false;
     key->is_running = true;
@@ -151,6 +152,7 @@ void ctl_key_finish(ctl_process *process, unsigned number, ctl_result result, in
         process->disturbed_at = world->now;
     key->is_running = false;
     key->finished_at = world->now;
+    key->writes_until = ctl_process_now(process);
     process->running_count--;
     process->must_check_keys = true;
     if (result == CTL_DONE || result == CTL_TERMINAL) {
@@ -167,8 +169,10 @@ void ctl_key_finish(ctl_process *process, unsigned number, ctl_result result, in
 
 void ctl_keys_check(ctl_process *process) {
     ctl_world *world = process->world;
-    if (!process->is_running || process->is_in_step || !process->must_check_keys ||
-        ki_engine_timeout(process->engine) == 0)
+    if (!process->is_running || process->is_in_step)
+        return;
+    ctl_own_writes_note_seen(process);
+    if (!process->must_check_keys || ki_engine_timeout(process->engine) == 0)
         return;
     process->must_check_keys = false;
     if (process->lacked_memory)

@@ -144,6 +144,8 @@ static void make_program(ctl_plan *plan, sim_random *random) {
     plan->request_burst = (int)sim_between(random, 1, 10);
     plan->stop_timeout_ms = sim_chance(random, 60) ? 0 : sim_between(random, 1, 5000);
     plan->release_conflicts = sim_chance(random, 50) ? 0 : (unsigned)sim_between(random, 1, 4);
+    plan->no_wait_for_writes = sim_chance(random, 20);
+    plan->uses_for_and_owns = sim_chance(random, 50) && !plan->maps_children && !plan->late_watch_ms;
 }
 
 static void make_cluster(ctl_plan *plan, sim_random *random) {
@@ -195,17 +197,18 @@ void ctl_plan_print(const ctl_plan *plan) {
         printf("  process %u: clock %+.2f %%, wall clock %+" PRId64 " s, steps up to %" PRId64 " ms late\n", i,
                (double)(plan->process[i].rate - CTL_MILLION) / 10000, plan->process[i].wall_skew / SIM_SECOND,
                plan->process[i].jitter / SIM_MILLISECOND);
-    printf("  controller: %d workers, max_work %d, backoff %" PRId64 " to %" PRId64 " ms, resync %" PRId64
-           " ms, requests of %" PRId64 " ms, %d a second, stop timeout %" PRId64 " ms, watch after %" PRId64
-           " ms%s%s%s%s%s%s%s\n",
-           plan->workers, plan->max_work, plan->backoff_ms, plan->max_backoff_ms, plan->resync_ms,
-           plan->call_timeout_ms, plan->requests_per_second, plan->stop_timeout_ms, plan->late_watch_ms,
-           text_if(plan->no_priority, ", no priority"),
-           text_if(plan->has_generation_predicate, ", generation predicate"),
-           text_if(plan->maps_children, ", map function"), text_if(plan->any_owner, ", any_owner"),
-           text_if(plan->queue == KI_QUEUE_DELTA_FIFO, ", DeltaFIFO"),
-           text_if(plan->no_streaming_list, ", no streaming lists"),
-           plan->has_recorder ? plan->events_v1 ? ", events.k8s.io" : ", events" : "");
+    printf(
+        "  controller: %d workers, max_work %d, backoff %" PRId64 " to %" PRId64 " ms, resync %" PRId64
+        " ms, requests of %" PRId64 " ms, %d a second, stop timeout %" PRId64 " ms, watch after %" PRId64
+        " ms%s%s%s%s%s%s%s%s%s\n",
+        plan->workers, plan->max_work, plan->backoff_ms, plan->max_backoff_ms, plan->resync_ms, plan->call_timeout_ms,
+        plan->requests_per_second, plan->stop_timeout_ms, plan->late_watch_ms,
+        text_if(plan->no_priority, ", no priority"), text_if(plan->has_generation_predicate, ", generation predicate"),
+        text_if(plan->maps_children, ", map function"), text_if(plan->any_owner, ", any_owner"),
+        text_if(plan->queue == KI_QUEUE_DELTA_FIFO, ", DeltaFIFO"),
+        text_if(plan->no_streaming_list, ", no streaming lists"),
+        text_if(plan->no_wait_for_writes, ", no wait for writes"), text_if(plan->uses_for_and_owns, ", for and owns"),
+        plan->has_recorder ? plan->events_v1 ? ", events.k8s.io" : ", events" : "");
     printf("  %u %% errors, %u %% slow, %u %% external adds, %u %% ownerless, %u %% finalizers, %u %% waits; history "
            "%zu%s, lag %" PRId64 " ms\n",
            plan->error_percent, plan->slow_percent, plan->external_add_percent, plan->ownerless_percent,

@@ -71,8 +71,9 @@ typedef struct ctl_plan {
     bool has_recorder, events_v1;
     int max_work; /* units of work in a step (ki_engine_step); 0: the engine's default */
     int workers;
-    bool no_priority, has_generation_predicate, maps_children, any_owner;
-    int64_t late_watch_ms; /* from a process's start to its watch of the parents; 0: before the start */
+    bool no_priority, has_generation_predicate, maps_children, any_owner, no_wait_for_writes;
+    bool uses_for_and_owns; /* ki_controller_for and ki_controller_owns make the watches */
+    int64_t late_watch_ms;  /* from a process's start to its watch of the parents; 0: before the start */
     bool no_streaming_list;
     ki_queue_kind queue;
     int64_t resync_ms;

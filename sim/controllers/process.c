@@ -55,17 +55,21 @@ static ki_status make_engine(ctl_process *process, ki_error *err) {
     return status ? status : ctl_network_transport_new(process, err);
 }
 
+ki_informer_options ctl_informer_options(const ctl_process *process, bool of_children) {
+    const ctl_plan *plan = &process->world->plan;
+    return KI_INFORMER_OPTIONS(.view = of_children ? ctl_child_fields : ctl_parent_fields,
+                               .label_selector = of_children ? "child" : NULL,
+                               .no_streaming_list = plan->no_streaming_list, .queue = plan->queue,
+                               .resync_ms = plan->resync_ms);
+}
+
 static ki_status make_informers(ctl_process *process, ki_error *err) {
     const ctl_plan *plan = &process->world->plan;
     ki_factory_options options =
         KI_FACTORY_OPTIONS(.engine = process->engine, .requests_per_second = plan->requests_per_second,
                            .request_burst = plan->request_burst);
-    ki_informer_options of_parents =
-        KI_INFORMER_OPTIONS(.view = ctl_parent_fields, .no_streaming_list = plan->no_streaming_list,
-                            .queue = plan->queue, .resync_ms = plan->resync_ms);
-    ki_informer_options of_children = of_parents;
-    of_children.view = ctl_child_fields;
-    of_children.label_selector = "child";
+    const ki_informer_options of_parents = ctl_informer_options(process, false),
+                              of_children = ctl_informer_options(process, true);
     ki_status status = ki_factory_new_on(NULL, process->transport, &options, &process->factory, err);
     if (!status)
         status = ki_factory_informer(process->factory, &ctl_foos, &of_parents, &process->parents, err);
@@ -99,7 +103,8 @@ static ki_status make_controller(ctl_process *process, ki_error *err) {
         process->factory,
         &KI_CONTROLLER_OPTIONS(.name = "foo", .reconcile = ctl_reconcile, .user = process, .workers = plan->workers,
                                .rate_limits = limits, .rate_limit_count = 1, .no_priority = plan->no_priority,
-                               .stop_timeout_ms = plan->stop_timeout_ms, .elector = process->elector),
+                               .stop_timeout_ms = plan->stop_timeout_ms, .elector = process->elector,
+                               .no_wait_for_writes = plan->no_wait_for_writes),
         &process->controller, err);
     return status ? status : ctl_watches_add(process, err);
 }
@@ -151,7 +156,7 @@ void ctl_process_start(ctl_process *process) {
     process->is_running = true;
     process->is_stopping = process->is_freed = process->stop_in_reconcile = process->lacked_memory = false;
     process->mid_step_pause = 0;
-    process->ran_at_stop = false;
+    process->ran_at_stop = process->watches_parents = false;
     process->release_conflicts = process->world->plan.release_conflicts;
     process->recorded_events = 0;
     process->lease_requests = 0;

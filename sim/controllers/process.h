@@ -45,6 +45,7 @@ struct ctl_process {
     bool is_running;        /* the engine exists */
     bool is_in_step;        /* a step has begun and not ended */
     bool handles_parents;   /* the program's own handler of the parents is there */
+    bool watches_parents;   /* the controller watches the parents */
     int64_t watching_since; /* the controller watches the parents */
     bool is_stopping;       /* ki_factory_stop was called */
     bool is_freed;          /* freeing has begun: the network discards the process's requests */
@@ -108,6 +109,9 @@ void ctl_process_step(ctl_process *process);
 int64_t ctl_process_callable_at(const ctl_process *process);
 /* Returns when the next step is due; INT64_MAX: never. */
 int64_t ctl_process_next_step(ctl_process *process);
+
+/* Returns the options of an informer, the parents' or the children's. */
+ki_informer_options ctl_informer_options(const ctl_process *process, bool of_children);
 
 /* reconcile.c: the program's reconcile function. */
 ki_status ctl_reconcile(ki_reconcile *call, const char *key, void *user, ki_error *err);

@@ -34,6 +34,8 @@ struct ctl_op {
     bool is_deferred;         /* ki_reconcile_defer was called */
     bool has_request;         /* on_response will be called */
     bool is_delete;           /* the last request is a delete */
+    char child[32];           /* name of the child that the last request is about; "": the parent */
+    bool is_watched;          /* the controller watched that object's resource when the request was sent */
     bool has_sent_last_write; /* the status, or the removal of the finalizer */
     bool written_ready;       /* status.ready in the status that was written */
     bool has_written;         /* a write was sent */
@@ -146,7 +148,6 @@ static bool is_already_deleted(const ctl_op *op, const ki_error *err) {
 static void on_response(const ki_response *response, const ki_error *err, void *user) {
     ctl_op *op = user;
     ctl_process *process = op->process;
-    (void)response;
     op->has_request = false;
     if (!op->call) {
         release_op(op);
@@ -157,6 +158,8 @@ static void on_response(const ki_response *response, const ki_error *err, void *
     if (process->elector && !process->is_leading && !ki_reconcile_is_cancelled(op->call))
         ctl_fail(process->world, "process %u: a reconcile was not cancelled after the leadership ended",
                  process->index);
+    if (!err && op->is_watched)
+        ctl_own_writes_add(process, op->key, response, op->child[0] ? op->child : NULL);
     if (err && !is_already_deleted(op, err))
         end_op(op, CTL_FAILED, 0, err);
     else if (ki_reconcile_is_cancelled(op->call) && sim_chance(&process->random, 70))
@@ -176,6 +179,7 @@ static void send_request(ctl_op *op, const ki_client_request *request) {
     op->has_written = true;
     op->has_request = true;
     op->is_delete = request->verb == KI_CLIENT_DELETE;
+    op->is_watched = op->child[0] || process->watches_parents;
     if (ki_client_send(ki_factory_client(process->factory), request, on_response, op, NULL, &err)) {
         op->has_request = false;
         end_op(op, CTL_FAILED, 0, &err);
@@ -247,6 +251,7 @@ static bool write_child(ctl_op *op, unsigned number) {
     bool is_wanted = !op->spec->deleted_at && (int64_t)number < op->spec->replicas;
     snprintf(key, sizeof key, "%s/p%u-%u", ctl_namespace(op->key), op->key, number);
     const char *name = strchr(key, '/') + 1;
+    snprintf(op->child, sizeof op->child, "%s", name);
     ki_object *child_obj = ki_informer_get(op->process->children, key);
     bool writes = true;
     if (!child_obj) {
@@ -307,6 +312,7 @@ static int64_t remaining_wait_ms(const ctl_op *op) {
 
 /* Continues after all children match the spec, or their writes succeeded. */
 static void continue_after_children(ctl_op *op) {
+    op->child[0] = '\0';
     if (op->spec->deleted_at) {
         if (!op->has_sent_last_write && !op->has_written && ki_object_has_finalizer(op->parent, CTL_FINALIZER)) {
             remove_finalizer(op); /* only if no child was left to delete */

@@ -48,6 +48,7 @@ struct ki_pending_request {
     int64_t deadline; /* INT64_MAX: none */
     /* loop only */
     ki_term_place place; /* in its term of leadership */
+    ki_write *write;     /* in the log of the term; NULL: none */
     ki_task start, cancel;
     ki_timer deadline_timer, retry_timer;
     ki_ticket ticket, place_ticket; /* for the rate limit; for a place in flight */
@@ -116,6 +117,12 @@ static void forget_attempt(ki_pending_request *pending) {
     pending->response = NULL;
 }
 
+static void end_write(ki_pending_request *pending, const ki_response *response) {
+    if (pending->write)
+        pending->place.term.log->ended(pending->write, response);
+    pending->write = NULL;
+}
+
 /* Ends the request: calls on_response, once, and drops the list's reference. `why` NULL: success. */
 static void finish(ki_pending_request *pending, const ki_error *why) {
     ki_client *client = pending->client;
@@ -133,7 +140,8 @@ static void finish(ki_pending_request *pending, const ki_error *why) {
     forget_attempt(pending);
     ki_throttle_leave(pending->throttle, &pending->ticket);
     ki_in_flight_withdraw(&client->in_flight, &pending->place_ticket);
-    remove_from_client(client, pending); /* after this no thread posts its tasks */
+    end_write(pending, why ? NULL : response); /* before on_response, which may end the reconcile */
+    remove_from_client(client, pending);       /* after this no thread posts its tasks */
     ki_task_cancel(&pending->start);
     ki_task_cancel(&pending->cancel);
     ki_timer_close(&pending->deadline_timer);
@@ -522,9 +530,12 @@ ki_status ki_pending_request_start(ki_client *client, const ki_client_request *g
     if (ret_request)
         ref(pending);
     if (!is_internal)
-        ki_term_join(&pending->place, options.term ? options.term : ki_term_of_thread(client->engine));
+        ki_term_join(&pending->place, options.term ? options.term : ki_term_of_thread(client->engine), client->engine);
+    ki_write_log *log = pending->place.term.log;
+    pending->write = log ? log->begin(log, client, &request, &options) : NULL;
     status = post(client, pending, err);
     if (status) {
+        end_write(pending, NULL);
         ki_term_leave(&pending->place);
         ki_outgoing_free(pending->allocator, &pending->out);
         ki_free(client->allocator, pending);

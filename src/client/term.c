@@ -97,11 +97,16 @@ const ki_term *ki_term_of_thread(const ki_engine *engine) {
 
 /* --- a request's place -------------------------------------------------------------------------------------------- */
 
-void ki_term_join(ki_term_place *place, const ki_term *term) {
-    if (!term || !term->terms)
+void ki_term_join(ki_term_place *place, const ki_term *term, const ki_engine *engine) {
+    if (!term)
         return;
     place->term = *term;
-    ki_refcount_inc(&term->terms->refs);
+    if (term->terms)
+        ki_refcount_inc(&term->terms->refs);
+    if (term->log && term->log->engine == engine)
+        ki_refcount_inc(&term->log->refs);
+    else
+        place->term.log = NULL;
 }
 
 void ki_term_watch(ki_term_place *place, void (*ended)(void *user), void *user) {
@@ -121,5 +126,13 @@ void ki_term_leave(ki_term_place *place) {
         unlist(place);
     if (place->term.terms)
         unref(place->term.terms);
-    place->term.terms = NULL;
+    ki_write_log_unref(place->term.log);
+    place->term = (ki_term){ .terms = NULL };
+}
+
+/* --- the log of writes -------------------------------------------------------------------------------------------- */
+
+void ki_write_log_unref(ki_write_log *log) {
+    if (log && ki_refcount_dec(&log->refs))
+        log->free(log);
 }

@@ -1,6 +1,6 @@
 /* term.h: terms of leadership, as requests see them. A request that belongs to a term is sent only while the term
  * lasts, and ends with the term. An elector begins, extends and ends its terms; a controller names the term of its
- * reconciles. */
+ * reconciles, and logs what the requests of each have written. */
 #ifndef KI_CLIENT_TERM_H
 #define KI_CLIENT_TERM_H
 
@@ -25,12 +25,29 @@ typedef struct ki_terms {
 
 #define KI_TERM_NONE INT64_MIN
 
+/* The writes of one reconcile. Shared by the reconcile and its requests. */
+typedef struct ki_write ki_write;
+typedef struct ki_write_log ki_write_log;
+struct ki_write_log {
+    ki_refcount refs;
+    const ki_engine *engine; /* of the clients whose requests are logged */
+    /* A request begins. Returns what `ended` is called with once; NULL: the request is not logged. Any thread. */
+    ki_write *(*begin)(ki_write_log *log, const ki_client *client, const ki_client_request *request,
+                       const ki_request_options *options);
+    /* The request has ended. `response` NULL: without success. Loop; or the thread that began the request, if it was
+     * never posted. */
+    void (*ended)(ki_write *write, const ki_response *response);
+    void (*free)(ki_write_log *log); /* after the last reference. Any thread */
+};
+
 struct ki_term {
     ki_terms *terms; /* NULL: no term: it always lasts */
     uint64_t number;
+    ki_write_log *log; /* NULL: none */
 };
 
-/* A request's place in its term; embedded in the request. A zeroed place belongs to no term. */
+/* A request's place in its term; embedded in the request. A zeroed place belongs to no term. Has a reference to the
+ * terms and to the log. */
 struct ki_term_place {
     ki_term term;
     ki_term_place *next, *previous;
@@ -63,11 +80,14 @@ const ki_term *ki_term_swap(const ki_term *term);
 /* Returns the calling thread's term if it fits; else NULL. */
 const ki_term *ki_term_of_thread(const ki_engine *engine);
 
-/* Puts a request into a term; NULL: into none. Any thread. */
-void ki_term_join(ki_term_place *place, const ki_term *term);
+/* Puts a request of a client of this engine into a term; NULL: into none. Any thread. */
+void ki_term_join(ki_term_place *place, const ki_term *term, const ki_engine *engine);
 /* From now on calls `ended` once if the term ends. Loop only. */
 void ki_term_watch(ki_term_place *place, void (*ended)(void *user), void *user);
 /* Takes the request out of its term; `ended` is not called any more. Loop only if it was watched. */
 void ki_term_leave(ki_term_place *place);
+
+/* Releases a reference. NULL is accepted. Any thread. */
+void ki_write_log_unref(ki_write_log *log);
 
 #endif

@@ -80,7 +80,8 @@ static bool is_busy(void *user) {
 /* --- work on the loop --------------------------------------------------------------------------------------------- */
 
 static bool has_ended(const ki_controller *controller) {
-    return atomic_load(&controller->is_stopping) && controller->running == 0 && controller->live_threads == 0;
+    return atomic_load(&controller->is_stopping) && controller->running == 0 && controller->live_threads == 0 &&
+           !controller->waiting_writes;
 }
 
 void ki_controller_note_change(ki_controller *controller) {
@@ -108,9 +109,14 @@ static bool reap_if_ended(ki_controller *controller, bool *ret_has_ended) {
 }
 
 static void run_task(ki_task *task, void *user) {
-    (void)task;
     ki_controller *controller = user;
     bool has_ended;
+    while (atomic_load(&controller->is_stopping) && ki_own_writes_cancel_one(controller)) {
+        if (!ki_engine_work(controller->engine, 1)) {
+            ki_task_post(task);
+            return;
+        }
+    }
     if (!reap_if_ended(controller, &has_ended) && has_ended)
         ki_component_stopped(&controller->component);
 }
@@ -163,9 +169,16 @@ static void stop(ki_component *component) {
     ki_controller_stop(ki_controller_of(component));
 }
 
+/* The loop may have ended, and the task with it. */
+static void cancel_waits_on_loop(void *user) {
+    while (ki_own_writes_cancel_one(user)) {}
+}
+
 static void reap(ki_component *component) {
+    ki_controller *controller = ki_controller_of(component);
     bool has_ended;
-    (void)reap_if_ended(ki_controller_of(component), &has_ended);
+    ki_engine_call(controller->engine, cancel_waits_on_loop, controller);
+    (void)reap_if_ended(controller, &has_ended);
 }
 
 /* --- new ---------------------------------------------------------------------------------------------------------- */
@@ -239,6 +252,7 @@ static ki_status fill(ki_controller *controller, ki_factory *factory, const ki_c
         return status;
     controller->reconcile = given->reconcile;
     controller->user = given->user;
+    controller->waits_for_writes = !given->no_wait_for_writes;
     static const ki_rate_limit default_limit = KI_RATE_LIMIT_EXPONENTIAL(5, 1000000);
     const bool has_limits = given->rate_limits != NULL;
     const ki_workqueue_options queue_options =
@@ -312,6 +326,7 @@ static void detach_on_loop(void *user) {
     ki_controller *controller = user;
     if (controller->elector)
         ki_elector_remove_hook(controller->elector, &controller->hook);
+    ki_own_writes_free_all(controller);
     for (ki_source *source; (source = atomic_load(&controller->sources));) {
         atomic_store(&controller->sources, source->next);
         ki_source_free(source);
@@ -360,8 +375,10 @@ void ki_controller_free(ki_controller *controller) {
         return;
     bool is_inside = ki_callback_is_inside(controller);
     ki_controller_stop(controller);
-    if (!is_inside && !ki_engine_on_loop(controller->engine))
+    if (!is_inside && !ki_engine_on_loop(controller->engine)) {
+        ki_engine_call(controller->engine, cancel_waits_on_loop, controller);
         wait_for_end(controller);
+    }
     ki_mutex_lock(&controller->mutex);
     bool may_go = !is_inside && has_ended(controller);
     controller->is_left = !may_go;

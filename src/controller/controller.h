@@ -1,5 +1,5 @@
 /* controller.h: a controller's members, for controller.c (new, start, stop, free), source.c (watched informers),
- * workers.c (threads, turns on the loop), reconcile.c (one reconcile) and controller_metrics.c. */
+ * workers.c (threads, turns on the loop), reconcile.c (one reconcile), own_writes.c and controller_metrics.c. */
 #ifndef KI_CONTROLLER_CONTROLLER_H
 #define KI_CONTROLLER_CONTROLLER_H
 
@@ -7,6 +7,7 @@
 #include <kinformer/lister.h>
 
 #include "src/controller/elector_hook.h"
+#include "src/controller/own_writes.h"
 #include "src/engine/engine.h"
 #include "src/factory/component.h"
 
@@ -37,7 +38,8 @@ struct ki_reconcile {
     /* Written by the reconciling thread; after ki_reconcile_defer, by the thread that finishes. */
     const char *key; /* borrowed from the queue until ki_workqueue_done */
     int64_t started_at;
-    ki_term term; /* in which it began, and to which its requests belong */
+    ki_term term;          /* in which it began, and to which its requests belong */
+    ki_own_writes *writes; /* of its requests; NULL: not waited for, or not made yet */
     ki_reconcile_result result;
     int64_t delay_ms;
     bool is_terminal;
@@ -66,6 +68,8 @@ typedef struct ki_source {
     void (*map)(const ki_object *obj, ki_reconcile_keys *keys, void *user);
     ki_predicate predicate;
     void *user;
+    bool has_selector;
+    ki_selector *selector; /* the informer's; NULL: none, or one that only the server understands */
     /* Loop. */
     bool has_handler;         /* on_removed was not called */
     bool is_synced;           /* or its informer was removed */
@@ -85,6 +89,7 @@ typedef enum ki_controller_count {
     KI_COUNT_ERROR,
     KI_COUNT_RESULTS,
     KI_COUNT_TERMINAL = KI_COUNT_RESULTS,
+    KI_COUNT_UNSEEN, /* waits for own writes that ended without them */
     KI_COUNTS
 } ki_controller_count;
 
@@ -99,6 +104,7 @@ struct ki_controller {
     ki_reconcile_function reconcile;
     void *user;
     size_t workers;
+    bool waits_for_writes;
     ki_elector *elector; /* NULL: always leads */
     ki_workqueue *queue;
     ki_component component;
@@ -118,7 +124,8 @@ struct ki_controller {
     size_t unsynced;        /* sources of the start that have not synced */
     ki_resource reconciled; /* of ki_controller_for: group, kind and scope; kind NULL: none */
     ki_reconcile *unused;   /* free reconciles */
-    size_t running;         /* reconciles that have started and not ended */
+    ki_own_writes *waiting_writes; /* list: keys that wait for the writes of their last reconcile */
+    size_t running;                /* reconciles that have started and not ended */
     size_t live_threads;
     size_t waiting; /* threads that wait for `changed` */
     uint64_t counts[KI_COUNTS];

@@ -25,6 +25,9 @@ static const ki_metric errors = { .name = "controller_runtime_reconcile_errors",
 static const ki_metric terminal_errors = { .name = "controller_runtime_terminal_reconcile_errors",
                                            .help = "Reconciles that ended with an error that is not retried",
                                            .type = KI_METRIC_COUNTER };
+static const ki_metric unseen = { .name = "controller_unseen_writes",
+                                  .help = "Keys that did not wait longer for the writes of their last reconcile",
+                                  .type = KI_METRIC_COUNTER };
 static const ki_metric duration = { .name = "controller_runtime_reconcile_time_seconds",
                                     .help = "How long a reconcile takes",
                                     .type = KI_METRIC_HISTOGRAM,
@@ -68,6 +71,7 @@ void ki_controller_visit_metrics(const ki_component *component, const ki_metrics
     }
     pass(controller, to, &errors, labels, 1, (double)counts[KI_COUNT_ERROR]);
     pass(controller, to, &terminal_errors, labels, 1, (double)counts[KI_COUNT_TERMINAL]);
+    pass(controller, to, &unseen, labels, 1, (double)counts[KI_COUNT_UNSEEN]);
     ki_metrics_pass_histogram(to, &duration, labels, 1, &times);
     pass(controller, to, &workers, labels, 1, (double)controller->workers);
     pass(controller, to, &active, labels, 1, (double)running);

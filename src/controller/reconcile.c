@@ -64,10 +64,12 @@ static void apply_result(const ki_reconcile *call) {
         queue_again(call, KI_ADD_OPTIONS(.after_ms = call->delay_ms > 0 ? call->delay_ms : 0));
 }
 
-/* Ends the key's processing and frees the struct. The controller may be freed afterwards. */
+/* Ends the key's processing, or has it wait for the reconcile's writes, and frees the struct. The controller may be
+ * freed afterwards. */
 static void release(ki_reconcile *call) {
     ki_controller *controller = call->controller;
-    (void)ki_workqueue_done(controller->queue, call->key);
+    if (!ki_own_writes_end(call))
+        (void)ki_workqueue_done(controller->queue, call->key);
     ki_mutex_lock(&controller->mutex);
     controller->running--;
     if (!ki_engine_is_threaded(controller->engine))
@@ -149,6 +151,8 @@ static bool begin(ki_reconcile *call, const char *key) {
     bool may_begin =
         !atomic_load(&controller->is_stopping) && atomic_load(&controller->leads) && ki_term_lasts(&call->term);
     ki_mutex_unlock(&controller->mutex);
+    if (may_begin)
+        ki_own_writes_begin(call);
     return may_begin;
 }
 

@@ -11,6 +11,7 @@
 #include "src/controller/controller.h"
 #include "src/engine/callback.h"
 #include "src/object/keep.h"
+#include "src/object/selector.h"
 
 #include <string.h>
 
@@ -272,9 +273,21 @@ static void discard(ki_source *source) {
     const ki_allocator *allocator = source->allocator;
     ki_source_forget(source);
     ki_free(allocator, source->missed);
+    ki_selector_free(source->selector);
     ki_free(allocator, source->owner_group);
     ki_free(allocator, source->owner_kind);
     ki_free(allocator, source);
+}
+
+/* Parses the informer's selectors, for own_writes.c. Errors: KI_ERR_NO_MEMORY. */
+static ki_status parse_selectors(ki_source *source, ki_error *err) {
+    const ki_selection *selection = source->informer->selection;
+    source->has_selector = selection->label_selector[0] || selection->field_selector[0];
+    if (!source->has_selector)
+        return KI_OK;
+    ki_status status = ki_selector_new_of(source->allocator, selection->label_selector, selection->field_selector,
+                                          &source->selector, NULL);
+    return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, "watching an informer") : KI_OK;
 }
 
 static ki_status fill(ki_source *source, const ki_controller_watch_options *options, ki_error *err) {
@@ -293,6 +306,8 @@ static ki_status fill(ki_source *source, const ki_controller_watch_options *opti
     source->missed_room = KI_SOURCE_MISSED_MIN;
     if (!source->missed || (options->owner && (!source->owner_group || !source->owner_kind)))
         return ki_error_no_memory(err, "watching an informer");
+    if (parse_selectors(source, err))
+        return KI_ERR_NO_MEMORY;
     return ki_informer_register(source->informer, &handler, source,
                                 &KI_REGISTRATION_OPTIONS(.on_loop = true, .name = source->controller->name),
                                 &source->registration, err);

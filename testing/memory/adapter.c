@@ -7,6 +7,9 @@
 #include "testing/request/watch.h"
 #include "testing/rest/rest.h"
 
+#include <stdio.h>
+#include <string.h>
+
 enum {
     BLOCK = 64 * 1024 /* bytes of a watch that are passed on at once */
 };
@@ -19,7 +22,8 @@ struct kt_memory_adapter {
     int64_t start_ms;
     int64_t start_ns;
     kt_memory_server server;
-    stream *first; /* list of open watches */
+    const char *held; /* in the targets of watches that are held back; NULL: none is */
+    stream *first;    /* list of open watches */
 };
 
 /* A call whose response is a watch. */
@@ -27,6 +31,7 @@ struct stream {
     kt_memory_adapter *adapter;
     kt_memory_call *call;
     kt_response response;
+    char target[256]; /* its beginning */
     ki_task readable;
     ki_timer due;
     stream *previous;
@@ -67,6 +72,8 @@ static void cut_for_memory(stream *s) {
 static void pass_frames(stream *s) {
     kt_memory_adapter *adapter = s->adapter;
     kt_watch_state state = KT_WATCH_MORE;
+    if (adapter->held && strstr(s->target, adapter->held))
+        return;
     while (state == KT_WATCH_MORE) {
         ki_buffer block;
         ki_buffer_init(&block, ki_engine_allocator(adapter->engine), 0);
@@ -111,8 +118,15 @@ static void wake_stream(void *user) {
     ki_task_post(&s->readable);
 }
 
+void kt_memory_adapter_hold(kt_memory_adapter *adapter, const char *text) {
+    adapter->held = text;
+    for (stream *s = adapter->first; s; s = s->next)
+        ki_task_post(&s->readable);
+}
+
 /* Takes ownership of the response. */
-static stream *start_stream(kt_memory_adapter *adapter, kt_memory_call *call, kt_response *response) {
+static stream *start_stream(kt_memory_adapter *adapter, kt_memory_call *call, const char *target,
+                            kt_response *response) {
     stream *s = ki_alloc_zero(ki_engine_allocator(adapter->engine), sizeof *s);
     if (!s) {
         kt_response_free(response);
@@ -122,6 +136,7 @@ static stream *start_stream(kt_memory_adapter *adapter, kt_memory_call *call, kt
     s->adapter = adapter;
     s->call = call;
     s->response = *response;
+    snprintf(s->target, sizeof s->target, "%s", target);
     ki_task_init(&s->readable, adapter->engine, on_task, s);
     s->next = adapter->first;
     if (s->next)
@@ -164,7 +179,7 @@ static void on_request(kt_memory_call *call, const ki_request *request, void *us
                                         response.retry_after_s < 0 ? -1 : (int64_t)response.retry_after_s * 1000,
                                     .content_type = response.content_type ? response.content_type : "" };
     if (response.watch) {
-        s = start_stream(adapter, call, &response);
+        s = start_stream(adapter, call, request->target, &response);
         if (!s) {
             kt_memory_call_end(call, &no_memory);
             return;

@@ -15,6 +15,9 @@ ki_status kt_memory_adapter_new(ki_engine *engine, kt_cluster *cluster, int64_t 
 void kt_memory_adapter_free(kt_memory_adapter *adapter);
 /* Returns the server for kt_memory_transport_new. Ownership: borrowed. */
 const kt_memory_server *kt_memory_adapter_server(const kt_memory_adapter *adapter);
+/* Holds back what the watches whose path and parameters contain `text` have to send, until the next call; NULL: nothing
+ * is held back. `text` is borrowed. */
+void kt_memory_adapter_hold(kt_memory_adapter *adapter, const char *text);
 /* Returns Unix time in milliseconds, for calls of the cluster. */
 int64_t kt_memory_adapter_now_ms(const kt_memory_adapter *adapter);
 

@@ -144,6 +144,21 @@ void stage_delete(controller_stage *s, const ki_resource *resource, const char *
     assert_int_equal(self.status, KI_OK);
 }
 
+typedef struct hold {
+    kt_memory_adapter *adapter;
+    const char *text;
+} hold;
+
+static void hold_on_loop(void *user) {
+    hold *self = user;
+    kt_memory_adapter_hold(self->adapter, self->text);
+}
+
+void stage_hold(controller_stage *s, const char *text) {
+    hold self = { s->adapter, text };
+    ki_engine_call(s->engine.engine, hold_on_loop, &self);
+}
+
 /* --- the reconcile function --------------------------------------------------------------------------------------- */
 
 void stage_note(controller_stage *s, const char *word) {

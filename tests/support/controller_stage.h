@@ -64,6 +64,9 @@ void stage_advance(controller_stage *s, int64_t ms);
 void stage_put(controller_stage *s, const ki_resource *resource, const char *key, const char *more);
 void stage_delete(controller_stage *s, const ki_resource *resource, const char *key);
 
+/* Holds back the events of the watches whose requests contain `text`, until the next call; NULL: of none. */
+void stage_hold(controller_stage *s, const char *text);
+
 /* Follows one letter of the script for each call; after the script, succeeds:
  *     .  success            f  an error            t  a terminal error
  *     r  requeue            a  requeue after       b  requeue after, then an error
