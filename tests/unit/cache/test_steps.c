@@ -305,6 +305,56 @@ TEST(a_step_does_no_more_where_there_are_more_objects) {
     }
 }
 
+/* A handler that keeps a snapshot of all objects until each is another. */
+typedef struct keeper {
+    stage *stage;
+    ki_snapshot *snapshot;
+    size_t adds, updates;
+    size_t freed; /* blocks that went in the call that freed the snapshot */
+} keeper;
+
+static void keep_all(const ki_event *event, void *user) {
+    keeper *k = user;
+    (void)event;
+    if (++k->adds == MANY)
+        k->snapshot = ki_informer_snapshot(k->stage->informer);
+}
+
+static void free_kept(const ki_event *event, void *user) {
+    keeper *k = user;
+    (void)event;
+    if (++k->updates < MANY)
+        return;
+    size_t before = k->stage->memory.blocks;
+    ki_snapshot_free(k->snapshot);
+    k->freed = before - k->stage->memory.blocks;
+    k->snapshot = NULL;
+}
+
+TEST(a_snapshot_that_a_handler_on_the_loop_frees_goes_in_later_steps) {
+    static const ki_handler keeping = { .on_add = keep_all, .on_update = free_kept };
+    const ki_registration_options on_loop = KI_REGISTRATION_OPTIONS(.on_loop = true, .resync_ms = -1);
+    for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
+        stage s;
+        open_stage(&s, kind, false);
+        keeper kept = { .stage = &s };
+        assert_int_equal(ki_informer_register(s.informer, &keeping, &kept, &on_loop, NULL, NULL), KI_OK);
+        list(&s, 0, MANY, "10");
+        expire(&s);
+        assert_int_equal(ki_snapshot_count(kept.snapshot), MANY);
+        list(&s, 0, MANY, "20");
+        while (kept.snapshot)
+            assert_true(step(&s));
+        assert_int_equal(kept.freed, 0);
+        size_t held = s.memory.blocks, most = 0;
+        for (size_t before = held; step(&s); before = s.memory.blocks)
+            most = before - s.memory.blocks > most && before > s.memory.blocks ? before - s.memory.blocks : most;
+        assert_true(held - s.memory.blocks > MANY);
+        assert_true(most < 2 * LONG_STEP);
+        close_stage(&s);
+    }
+}
+
 /* --- what comes in between ---------------------------------------------------------------------------------------- */
 
 TEST(a_reader_sees_an_atomic_list_whole_or_not_at_all) {
