@@ -1,6 +1,6 @@
 /* test_ten_threads.c: ten threads call every function of an informer that any thread may call, while its objects
  * change, its connection is cut and, in the other tests, its factory stops or it is removed. TSan and ASan judge
- * memory; the threads check what each call returns. */
+ * memory; the threads check what each call returns. Last, threads that add and remove handlers all the time. */
 #include <stdio.h>
 #include <string.h>
 
@@ -287,4 +287,45 @@ WORLD_TEST(ten_threads_call_while_the_informer_is_removed) {
     join_callers();
     worlds_close(state);
     assert_all_was_ended();
+}
+
+/* ---- handlers without a pause ---- */
+
+static atomic_bool is_enough;
+
+static void *add_and_remove(void *user) {
+    static const ki_handler handler = { .on_update = on_change };
+    caller *self = user;
+    const ki_registration_options options = KI_REGISTRATION_OPTIONS(.on_loop = self->number % 2);
+    while (!atomic_load(&is_enough)) {
+        ki_registration registration;
+        ki_status status = ki_informer_register(self->world->informer, &handler, self, &options, &registration, NULL);
+        expect(self, status == KI_OK, "register", status);
+        if (!status)
+            expect_ok(self, ki_informer_remove_handler(self->world->informer, registration, NULL), "remove_handler");
+    }
+    return NULL;
+}
+
+/* The threads end only after all changes have arrived. */
+WORLD_TEST(threads_that_add_and_remove_handlers_without_a_pause_keep_no_change_from_the_others) {
+    enum {
+        CHURNS = 30
+    };
+    worlds_start(1, NULL);
+    memset(callers, 0, sizeof callers);
+    atomic_store(&is_enough, false);
+    for (unsigned i = 0; i < THREADS; i++) {
+        callers[i].world = &worlds[0];
+        callers[i].number = i;
+        assert_int_equal(pthread_create(&callers[i].thread, NULL, add_and_remove, &callers[i]), 0);
+    }
+    for (unsigned i = 0; i < CHURNS; i++)
+        world_churn();
+    world_read_expected();
+    world_wait_for_replay(&worlds[0]);
+    atomic_store(&is_enough, true);
+    join_callers();
+    worlds_assert_all_recover(SIZE_MAX);
+    worlds_close(state);
 }

@@ -3,6 +3,7 @@
  * test_listener.c. */
 
 #include "src/base/error.h"
+#include "src/cache/informer/informer_parts.h"
 #include "tests/support/informer_stage.h"
 #include "tests/support/test.h"
 
@@ -48,6 +49,63 @@ TEST(a_handler_added_while_the_list_is_applied_misses_nothing) {
         expect_any_order(&h, "+a=5i +b=6i synced");
         close_stage(&s);
     }
+}
+
+static void ignore(const ki_event *event, void *user) {
+    (void)event;
+    (void)user;
+}
+
+static void add_one(void *user) {
+    static const ki_handler ignoring = { .on_add = ignore };
+    stage *s = user;
+    assert_int_equal(ki_informer_add_handler(s->informer, &ignoring, NULL, NULL), KI_OK);
+}
+
+static void run_loop(void *user) {
+    settle(user);
+}
+
+/* Waits until so many threads wait for the informer's lock. Returns the first of them. */
+static const ki_fair_wait *first_of_line(stage *s, size_t count) {
+    ki_fair_mutex *lock = &s->informer->change_lock;
+    for (;;) {
+        size_t found = 0;
+        ki_mutex_lock(&lock->mutex);
+        const ki_fair_wait *first = lock->first;
+        for (const ki_fair_wait *at = first; at; at = at->next)
+            found++;
+        ki_mutex_unlock(&lock->mutex);
+        if (found == count)
+            return first;
+        ki_thread_pause();
+    }
+}
+
+/* Each of them would otherwise have a turn before each turn of the loop. */
+TEST(threads_that_add_handlers_wait_behind_the_loop) {
+    enum {
+        ADDERS = 3
+    };
+    stage s;
+    observer h;
+    ki_thread adders[ADDERS] = { 0 }, loop = { 0 };
+    open_listed_stage(&s, &h);
+    play(&s, "~a=11");
+    ki_fair_mutex_lock(&s.informer->change_lock);
+    for (size_t i = 0; i < ADDERS; i++)
+        assert_int_equal(ki_thread_start(&adders[i], "adder", add_one, &s, NULL), KI_OK);
+    const ki_fair_wait *adder = first_of_line(&s, ADDERS);
+    assert_int_equal(ki_thread_start(&loop, "loop", run_loop, &s, NULL), KI_OK);
+    bool is_loop_first = first_of_line(&s, ADDERS + 1) != adder;
+    ki_fair_mutex_unlock(&s.informer->change_lock);
+    for (size_t i = 0; i < ADDERS; i++)
+        ki_thread_join(&adders[i]);
+    ki_thread_join(&loop);
+    assert_true(is_loop_first);
+    settle(&s);
+    assert_non_null(strstr(h.notes, "~a=5>11"));
+    close_stage(&s);
 }
 
 /* --- removal ------------------------------------------------------------------------------------------------------ */
