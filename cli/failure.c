@@ -35,24 +35,10 @@ int failure_status(const ki_error *cause) {
     return is_bad_request(cause) ? EXIT_FAILED : EXIT_UNREACHED;
 }
 
-bool failure_is_unread(const ki_resource_map *map, const char *name, ki_error *err) {
-    const char *failed = ki_resource_map_failed_for(map, name);
-    if (!failed)
-        return false;
-    const char *version = strrchr(failed, '/'), *meant = ki_resource_map_nearest(map, name);
-    char service[640] = "";
-    if (version)
-        snprintf(service, sizeof service, "; kubectl get apiservice %s.%.*s shows why", version + 1,
-                 (int)(version - failed), failed);
-    ki_error_set(err, KI_ERR_HTTP, "could not read the resources of %s, which can have \"%s\"%s%s%s%s", failed, name,
-                 service, meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
-    return true;
-}
-
 /* Returns the server's message, without the prefix "list pods in namespace shop: ". No name of a resource or namespace
  * contains a colon. */
 static const char *message_of_server(const ki_error *cause) {
-    static const char *const prefixes[] = { "list ", "watch ", "discovery: GET " };
+    static const char *const prefixes[] = { "list ", "watch ", "GET ", "discovery: GET " };
     const char *message = ki_error_message(cause);
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
         size_t size = strlen(prefixes[i]);
@@ -61,6 +47,24 @@ static const char *message_of_server(const ki_error *cause) {
             return colon + 2;
     }
     return message;
+}
+
+bool failure_is_unread(const ki_resource_map *map, const char *name, failure_get get, void *user, ki_error *err) {
+    const char *failed = ki_resource_map_failed_for(map, name);
+    if (!failed)
+        return false;
+    const char *version = strrchr(failed, '/'), *meant = ki_resource_map_nearest(map, name);
+    char path[640], service[640] = "";
+    ki_error cause = KI_ERROR_INIT;
+    snprintf(path, sizeof path, "/%s/%s", version ? "apis" : "api", failed);
+    get(user, path, &cause);
+    if (version)
+        snprintf(service, sizeof service, "; kubectl get apiservice %s.%.*s shows why", version + 1,
+                 (int)(version - failed), failed);
+    ki_error_set(err, KI_ERR_HTTP, "could not read the resources of %s, which can have \"%s\"%s%.200s%s%s%s%s", failed,
+                 name, cause.code ? ": " : "", cause.code ? message_of_server(&cause) : "", service,
+                 meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
+    return true;
 }
 
 /* Copies the host and port of a URL: "127.0.0.1:6443" of "https://127.0.0.1:6443/path". */

@@ -6,7 +6,8 @@
 #include "session.h"
 
 enum {
-    FAILURE_REMEDY_MAX = 512
+    FAILURE_REMEDY_MAX = 512,
+    FAILURE_WAIT_MS = 5000 /* time limit of a failure_get */
 };
 
 /* Returns true if a retry cannot succeed: the server cannot parse the request (a wrong selector). For a command that
@@ -15,9 +16,11 @@ enum {
 bool failure_is_hopeless(const session *s, const ki_error *cause);
 /* Returns true for a failure of the connection or the credentials: every resource would fail the same way. */
 bool failure_is_of_server(const ki_error *cause);
+/* Gets a document of the server. Sets `*ret_cause` if that fails. */
+typedef void (*failure_get)(void *user, const char *path, ki_error *ret_cause);
 /* Returns true, and sets `*err`, if `name` is not in the map because a group version that can have it could not be
- * read: the server behind it is down. */
-bool failure_is_unread(const ki_resource_map *map, const char *name, ki_error *err);
+ * read: the server behind it is down. `get` gets the group version's document, for the cause. */
+bool failure_is_unread(const ki_resource_map *map, const char *name, failure_get get, void *user, ki_error *err);
 /* Prints on stderr why the list of `resource` failed, and once a session what to do. `resource` is NULL if discovery
  * failed. */
 void failure_print(session *s, const ki_resource *resource, const ki_error *cause);

@@ -76,6 +76,17 @@ static void disconnect(cluster *c) {
     ki_config_free(c->config);
 }
 
+/* For failure_is_unread. */
+static void get_document(void *user, const char *path, ki_error *ret_cause) {
+    const cluster *c = user;
+    ki_response *response = NULL;
+    (void)!ki_client_do(c->client,
+                        &KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "GET", .path = path,
+                                           .options = &KI_REQUEST_OPTIONS(.timeout_ms = FAILURE_WAIT_MS)),
+                        &response, ret_cause);
+    ki_response_unref(response);
+}
+
 /* Finds a resource that is not built in by discovery. Returns an exit status. */
 static int discover(cluster *c, const char *name, const ki_resource **ret_resource) {
     const ki_discovery_options how = { .size = sizeof how, .timeout_ms = c->request.timeout_ms };
@@ -86,7 +97,7 @@ static int discover(cluster *c, const char *name, const ki_resource **ret_resour
         *ret_resource = &found->resource;
         return EXIT_OK;
     }
-    if (failure_is_unread(c->map, name, &c->err)) {
+    if (failure_is_unread(c->map, name, get_document, c, &c->err)) {
         say("gen", "%s", ki_error_message(&c->err));
         return EXIT_FAILED;
     }

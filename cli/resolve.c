@@ -90,6 +90,42 @@ static ki_status discover(session *s, ki_error *err) {
     return status;
 }
 
+typedef struct document_request {
+    bool has_ended;
+    ki_error cause;
+} document_request;
+
+static void on_document(const ki_response *response, const ki_error *err, void *user) {
+    document_request *r = user;
+    (void)response;
+    r->has_ended = true;
+    if (err)
+        r->cause = *err;
+}
+
+static bool has_document(void *user) {
+    return ((const document_request *)user)->has_ended;
+}
+
+/* For failure_is_unread. */
+static void get_document(void *user, const char *path, ki_error *ret_cause) {
+    session *s = user;
+    const ki_request_options limits = { .size = sizeof limits, .timeout_ms = FAILURE_WAIT_MS };
+    const ki_client_request request = {
+        .size = sizeof request, .verb = KI_CLIENT_RAW, .method = "GET", .path = path, .options = &limits
+    };
+    document_request r = { .cause = KI_ERROR_INIT };
+    ki_pending_request *call = NULL;
+    if (ki_client_send(ki_factory_client(s->factory), &request, on_document, &r, &call, ret_cause))
+        return;
+    (void)session_wait(s, has_document, &r, NULL);
+    ki_pending_request_cancel(call);
+    while (!r.has_ended && ki_engine_step(s->engine, 0, NULL) == KI_OK)
+        ; /* the callback runs, also after a signal */
+    ki_pending_request_free(call);
+    *ret_cause = r.cause;
+}
+
 /* Waits for `ms`. Returns false once the session has ended. */
 static bool pause_for(session *s, int64_t ms) {
     int64_t until_ms = session_now_ms() + ms;
@@ -115,12 +151,12 @@ static bool is_category(const session *s, const char *word) {
 }
 
 /* Returns true, and sets `*err`, if a resource can be of a group that is down, and the command waits for it. */
-static bool waits_for_group(const session *s, ki_error *err) {
+static bool waits_for_group(session *s, ki_error *err) {
     bool waits = s->is_once && !session_ends_at_once(s);
     for (size_t i = 0; i < s->target_count && waits; i++) {
         const char *name = s->targets[i].lookup_name;
         if (name && !ki_resource_map_find(s->map, name) && !is_category(s, name) &&
-            failure_is_unread(s->map, name, err))
+            failure_is_unread(s->map, name, get_document, s, err))
             return true;
     }
     return false;
@@ -216,7 +252,7 @@ static int resolve(session *s, target *t) {
         say(s->command, "a resource cannot be retrieved by name across all namespaces");
         return EXIT_USAGE;
     }
-    if (!found && failure_is_unread(s->map, t->lookup_name, &err)) {
+    if (!found && failure_is_unread(s->map, t->lookup_name, get_document, s, &err)) {
         say(s->command, "%s", ki_error_message(&err));
         return EXIT_FAILED;
     }

@@ -526,6 +526,18 @@ static ki_status check_resource(ki_checkup_state *state, ki_error *err) {
     return status;
 }
 
+/* Gets the document of the unread group version once more, for the cause. */
+static void ask_why(ki_checkup_state *state) {
+    const ki_request_options call = KI_REQUEST_OPTIONS(.timeout_ms = state->timeout_ms);
+    char path[640];
+    ki_response *response = NULL;
+    snprintf(path, sizeof path, "/%s/%s", strchr(state->unread, '/') ? "apis" : "api", state->unread);
+    (void)!ki_client_do(state->client,
+                        &KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "GET", .path = path, .options = &call),
+                        &response, &state->unread_cause);
+    ki_response_unref(response);
+}
+
 /* Resolves the resource name by discovery. */
 static ki_status look_up(ki_checkup_state *state, ki_error *err) {
     ki_discovery *discovery = NULL;
@@ -538,6 +550,8 @@ static ki_status look_up(ki_checkup_state *state, ki_error *err) {
         state->resource = &found->resource;
     else if (status == KI_ERR_NOT_FOUND && ki_discovery_get(discovery, &state->map, NULL) == KI_OK)
         state->unread = ki_resource_map_failed_for(state->map, state->resource_name);
+    if (state->unread)
+        ask_why(state);
     ki_discovery_free(discovery);
     return status;
 }
@@ -546,7 +560,8 @@ static void say_not_found(ki_checkup_state *state, const ki_error *why) {
     ki_checkup_skip(state, KI_CHECK_MAY_LIST, "the resource is not known");
     ki_checkup_skip(state, KI_CHECK_MAY_WATCH, "the resource is not known");
     ki_checkup_begin(state, KI_CHECK_LIST);
-    ki_checkup_find(state, "%s", ki_error_message(why));
+    ki_checkup_find(state, "%s%s%s", ki_error_message(why), state->unread_cause.code ? ": " : "",
+                    state->unread_cause.code ? ki_error_message(&state->unread_cause) : "");
     const char *version = state->unread ? strrchr(state->unread, '/') : NULL;
     if (version)
         ki_checkup_remedy(state, "find out why with kubectl get apiservice %s.%.*s", version + 1,

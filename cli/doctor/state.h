@@ -25,12 +25,13 @@ typedef struct ki_checkup_state {
     ki_config *config;
     ki_config_description description;
     ki_client *client;
-    ki_resource_map *map; /* has `resource` and `unread`; NULL: the caller's or a built-in resource */
-    const char *unread;   /* the group version of `resource_name` that discovery could not read; NULL: none */
-    char place[300];      /* "pods in all namespaces" */
-    char user_name[200];  /* the user's name at the server; "" if unknown */
-    bool is_lost;         /* a step failed that all later steps need */
-    bool may_list;        /* permission to list; true if unknown */
+    ki_resource_map *map;  /* has `resource` and `unread`; NULL: the caller's or a built-in resource */
+    const char *unread;    /* the group version of `resource_name` that discovery could not read; NULL: none */
+    ki_error unread_cause; /* why; code KI_OK: unknown */
+    char place[300];       /* "pods in all namespaces" */
+    char user_name[200];   /* the user's name at the server; "" if unknown */
+    bool is_lost;          /* a step failed that all later steps need */
+    bool may_list;         /* permission to list; true if unknown */
     bool may_watch;
     bool has_end_bookmark; /* the streaming list ended with a bookmark */
     int64_t began_ns;

@@ -350,8 +350,17 @@ static const raw_response widgets = {
     0, RAW_CLOSE
 };
 
+/* As kube-apiserver responds for an API service without a server. */
+static const raw_response unavailable = {
+    "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+    "service unavailable\n",
+    0, RAW_CLOSE
+};
+
 COMMAND_TEST(a_group_that_cannot_be_discovered_is_said_and_the_others_are_served) {
     static const char unread[] = "could not read the resources of metrics.k8s.io/v1beta1, which can have \"";
+    static const char cause[] =
+        "\": HTTP 503: service unavailable; kubectl get apiservice v1beta1.metrics.k8s.io shows why";
     static const struct {
         const char *command, *resource, *says;
         int status;
@@ -361,14 +370,16 @@ COMMAND_TEST(a_group_that_cannot_be_discovered_is_said_and_the_others_are_served
         { "gen", "nodes.metrics.k8s.io", unread, 1 },
         { "get", "nodes.v1beta1.metrics.k8s.io", unread, 1 },
         { "get", "podmetrics", unread, 1 }, /* the group that has it can be any */
-        { "get", "nodes.metrics.k8s.io", "; kubectl get apiservice v1beta1.metrics.k8s.io shows why", 1 },
+        { "get", "nodes.metrics.k8s.io", cause, 1 },
+        { "watch", "nodes.metrics.k8s.io", cause, 1 },
+        { "gen", "nodes.metrics.k8s.io", cause, 1 },
         { "get", "wigdets", "; kubectl get apiservice v1beta1.metrics.k8s.io shows why; did you mean widgets?", 1 },
         { "gen", "wigdets", "shows why; did you mean widgets?", 1 },
         { "get", "gadgets.example.com", "\"gadgets.example.com\" is not known", 2 },
         { "get", "widgets.example.com", NULL, 0 },
     };
-    const raw_response responses[] = { partial_discovery, partial_discovery, widgets };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const raw_response responses[] = { partial_discovery, partial_discovery, rows[i].says ? unavailable : widgets };
         raw_server server;
         char url[64];
         raw_server_start(&server, responses, 3);
@@ -463,7 +474,9 @@ static const raw_response without_widgets = {
 };
 
 COMMAND_TEST(get_waits_for_a_group_that_is_down) {
-    static const char says[] = "could not read the resources of example.com/v1, which can have \"widgets.example.com\"";
+    static const char says[] =
+        "could not read the resources of example.com/v1, which can have \"widgets.example.com\": "
+        "HTTP 503: service unavailable";
     static const struct {
         const char *flag;
         raw_response then; /* instead of the group's being down */
@@ -474,10 +487,11 @@ COMMAND_TEST(get_waits_for_a_group_that_is_down) {
         { "--timeout=100ms", without_widgets, 3 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const raw_response responses[] = { without_widgets, without_widgets, rows[i].then, rows[i].then, widgets };
+        const raw_response responses[] = { without_widgets, without_widgets, unavailable,
+                                           rows[i].then,    rows[i].then,    widgets };
         raw_server server;
         char url[64];
-        raw_server_start(&server, responses, 5);
+        raw_server_start(&server, responses, 6);
         snprintf(url, sizeof url, "http://127.0.0.1:%d", server.port);
         COMMAND_RUN("get", "widgets.example.com", "--server", url, "-o", "name", rows[i].flag);
         command_says(says);

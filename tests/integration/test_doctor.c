@@ -421,6 +421,42 @@ DOCTOR_TEST(a_login_page_is_not_taken_for_a_server_that_forbids) {
     }
 }
 
+#define JSON "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
+
+DOCTOR_TEST(a_group_that_cannot_be_discovered_is_reported_with_the_cause) {
+    static const raw_response discovery = {
+        JSON "{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":\"apidiscovery.k8s.io/v2\",\"metadata\":{},\"items\":["
+             "{\"metadata\":{\"name\":\"metrics.k8s.io\"},\"versions\":[{\"version\":\"v1beta1\",\"freshness\":"
+             "\"Stale\"}]}]}",
+        0, RAW_CLOSE
+    };
+    const raw_response version = { JSON "{\"gitVersion\":\"v1.37.2\"}", 0, RAW_CLOSE };
+    const raw_response responses[] = {
+        version, /* HTTP */
+        { "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: 110\r\n\r\n"
+          "{\"kind\":\"SelfSubjectReview\",\"apiVersion\":\"authentication.k8s.io/"
+          "v1\",\"status\":{\"userInfo\":{\"username\":\"jane\"}}}",
+          0, RAW_KEEP }, /* the server reads the body with the next head */
+        version,
+        discovery,
+        discovery,
+        { "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+          "service unavailable\n",
+          0, RAW_CLOSE },
+    };
+    raw_server raw;
+    char url[64];
+    raw_server_start(&raw, responses, sizeof responses / sizeof responses[0]);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", raw.port);
+    int status = ask("pods.metrics.k8s.io", url);
+    raw_server_stop(&raw);
+    assert_step(FAILED, "list");
+    assert_prints("could not read the resources of metrics.k8s.io/v1beta1, which can have \"pods.metrics.k8s.io\": ");
+    assert_prints(": HTTP 503: service unavailable");
+    assert_prints("kubectl get apiservice v1beta1.metrics.k8s.io");
+    assert_int_equal(status, 1);
+}
+
 /* Returns the whole milliseconds that the step is said to have taken. */
 static long milliseconds_of(const char *mark, const char *step) {
     char begin[64];

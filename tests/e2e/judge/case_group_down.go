@@ -44,7 +44,7 @@ func groupDown(ctx context.Context, h *harness) error {
 		return err
 	}
 	const unread = "could not read the resources of metrics.k8s.io/v1beta1, which can have "
-	const remedy = "; kubectl get apiservice v1beta1.metrics.k8s.io shows why"
+	const remedy = ": HTTP 503: service unavailable; kubectl get apiservice v1beta1.metrics.k8s.io shows why"
 	var differences []string
 	for _, row := range []struct {
 		words  []string
