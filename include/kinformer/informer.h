@@ -475,8 +475,8 @@ typedef void (*ki_version_handler)(ki_informer *informer, ki_status status, void
 /* Calls `handler` once when the cache contains a write; does not wait. `key`, `resource_version` and `timeout_ms` are
  * those of ki_informer_wait_for_version; the timeout counts on the engine's clock. The status is KI_OK, KI_ERR_TIMEOUT,
  * or KI_ERR_CANCELLED (the informer was stopped, or ki_informer_cancel_version_waits was called). The handler is never
- * called from inside this function. The number of waits is limited by memory only. Each change of the cache
- * checks every wait.
+ * called from inside this function. The number of waits is limited by memory only. A change decides all waits that it
+ * ends in one step of the loop, 20,000 in 5 ms of CPU time; each handler is called in a step of its own.
  * Ownership: texts are copied; `user` must stay valid until the call. Threads: any, also in a handler. Blocks: no.
  * Errors, after which the handler is not called: KI_ERR_INVALID, KI_ERR_NO_MEMORY, KI_ERR_CANCELLED (the informer is
  * stopped). */
