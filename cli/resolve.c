@@ -75,12 +75,22 @@ static bool has_ended(void *user) {
     return ((const discovery_result *)user)->has_ended;
 }
 
+/* Returns the rest of the command's time limit; INT_MAX: none. */
+static int64_t time_left_ms(const session *s) {
+    int64_t allowed_ms = session_allowed_ms(s);
+    return allowed_ms ? s->started_ms + allowed_ms - session_now_ms() : INT_MAX;
+}
+
 /* Requests the resources once. Sets the session's map; leaves it NULL if the requests failed (`*err` has the cause; the
  * function returns KI_OK) or the session ended. */
 static ki_status discover(session *s, ki_error *err) {
     discovery_result q = { .session = s, .err = err };
     ki_discovery *discovery = NULL;
-    const ki_discovery_options how = { .size = sizeof how, .timeout_ms = s->options->timeout_ms };
+    int64_t left_ms = time_left_ms(s);
+    const ki_discovery_options how = { .size = sizeof how,
+                                       .timeout_ms = left_ms == INT_MAX ? 0
+                                                     : left_ms > 0      ? left_ms
+                                                                        : 1 };
     ki_status status = ki_discovery_new(ki_factory_client(s->factory), &how, &discovery, err);
     if (!status)
         status = ki_discovery_refresh(discovery, on_map, &q, err);
@@ -166,13 +176,12 @@ static bool waits_for_group(session *s, ki_error *err) {
  * hopeless, or after the time limit. */
 static ki_status discover_with_retries(session *s, ki_error *err) {
     char shown[KI_ERROR_MESSAGE_MAX] = "";
-    int64_t allowed_ms = session_allowed_ms(s);
     for (int64_t wait_ms = FIRST_WAIT_MS;; wait_ms = 2 * wait_ms < LONGEST_WAIT_MS ? 2 * wait_ms : LONGEST_WAIT_MS) {
         ki_status status = discover(s, err);
         if (status || s->done || (s->map && !waits_for_group(s, err)))
             return status;
         int64_t ms = err->retry_after_ms > wait_ms ? err->retry_after_ms : wait_ms;
-        int64_t left_ms = allowed_ms ? s->started_ms + allowed_ms - session_now_ms() : INT_MAX;
+        int64_t left_ms = time_left_ms(s);
         if (failure_is_hopeless(s, err) || left_ms <= 0)
             return err->code;
         print_retry(s, err, shown);

@@ -502,6 +502,21 @@ COMMAND_TEST(get_waits_for_a_group_that_is_down) {
     }
 }
 
+/* It would say after 5 s that there is no response. */
+COMMAND_TEST(the_limit_of_a_request_is_that_of_discovery_too) {
+    const raw_response silent = { "", 0, RAW_SILENT };
+    raw_server server;
+    char url[64];
+    raw_server_start(&server, &silent, 1);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", server.port);
+    COMMAND_RUN("get", "widgets.example.com", "--server", url, "--request-timeout=100ms");
+    const char *line = ki_process_err_line(&command);
+    assert_non_null(line);
+    assert_non_null(strstr(line, "timed out waiting for a response"));
+    command_ends(3);
+    raw_server_stop(&server);
+}
+
 COMMAND_TEST(watch_retries_a_discovery_that_is_forbidden_and_get_ends) {
     static const struct {
         const char *fault, *get_says, *watch_says;
