@@ -35,6 +35,7 @@ var programServers = []string{onReal, onServe, onSecure}
 type clientProgram struct {
 	name, folder string
 	slow         bool // takes long to download and build; runs only with -all-clients
+	needsEmpty   bool // lists whole clusters: gets a real server of its own
 }
 
 var clientPrograms = []clientProgram{
@@ -45,6 +46,7 @@ var clientPrograms = []clientProgram{
 	{name: "java", folder: "java", slow: true},
 	{name: "javascript", folder: "javascript", slow: true},
 	{name: "kopf", folder: "kopf", slow: true},
+	{name: "controller-runtime-suites", folder: "go-suites", slow: true, needsEmpty: true},
 }
 
 func programCases() []testCase {
@@ -72,7 +74,15 @@ func runProgram(ctx context.Context, h *harness, p clientProgram) error {
 	if err := buildProgram(ctx, start); err != nil {
 		return err
 	}
-	real, plain, err := h.bothServers(ctx)
+	realServer := h.realServer
+	if p.needsEmpty {
+		realServer = func(ctx context.Context) (*server, error) { return h.ownServer(ctx) }
+	}
+	real, err := realServer(ctx)
+	if err != nil {
+		return err
+	}
+	plain, err := h.serve(ctx)
 	if err != nil {
 		return err
 	}
