@@ -512,7 +512,8 @@ COMMAND_TEST(the_limit_of_a_request_is_that_of_discovery_too) {
     COMMAND_RUN("get", "widgets.example.com", "--server", url, "--request-timeout=100ms");
     const char *line = ki_process_err_line(&command);
     assert_non_null(line);
-    assert_non_null(strstr(line, "timed out waiting for a response"));
+    if (!strstr(line, "timed out waiting ")) /* for a response, or to send a request again */
+        fail_msg("%s", line);
     command_ends(3);
     raw_server_stop(&server);
 }
