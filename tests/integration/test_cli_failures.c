@@ -477,7 +477,7 @@ COMMAND_TEST(get_waits_for_a_group_that_is_down) {
     static const char says[] =
         "could not read the resources of example.com/v1, which can have \"widgets.example.com\": "
         "HTTP 503: service unavailable";
-    static const struct {
+    const struct {
         const char *flag;
         raw_response then; /* instead of the group's being down */
         int status;
