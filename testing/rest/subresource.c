@@ -374,11 +374,38 @@ static ki_status check_binding(kt_call *call, yyjson_val *body) {
     return has_name ? KI_OK : kt_fail(call, 500, "", NULL, "target.name: Required value");
 }
 
+/* Appends the conditions with PodScheduled true, in its old place or at the end. */
+static void append_scheduled(ki_buffer *out, yyjson_val *conditions, int64_t now_ms) {
+    char now[KI_RFC3339_SIZE], scheduled[128];
+    size_t index, count;
+    yyjson_val *condition;
+    bool is_written = false;
+    ki_rfc3339_seconds(now_ms / 1000, now);
+    snprintf(scheduled, sizeof scheduled,
+             "{\"type\":\"PodScheduled\",\"status\":\"True\",\"lastProbeTime\":null,\"lastTransitionTime\":\"%s\"}",
+             now);
+    ki_buffer_append_char(out, '[');
+    yyjson_arr_foreach(conditions, index, count, condition) {
+        bool is_scheduled = ki_str_equals(kt_json_get_str(condition, "type"), "PodScheduled");
+        if (index)
+            ki_buffer_append_char(out, ',');
+        if (is_scheduled)
+            ki_buffer_append_string(out, scheduled);
+        else
+            kt_json_append(out, condition);
+        is_written = is_written || is_scheduled;
+    }
+    if (!is_written && yyjson_arr_size(conditions))
+        ki_buffer_append_char(out, ',');
+    ki_buffer_append_string(out, is_written ? "]" : scheduled);
+    if (!is_written)
+        ki_buffer_append_char(out, ']');
+}
+
 static ki_status binding(kt_call *call) {
     target t;
     kt_object *obj = NULL;
     ki_buffer patch;
-    char now[KI_RFC3339_SIZE];
     ki_buffer_init(&patch, call->allocator, 0);
     ki_status status = begin(call, &t, true);
     yyjson_val *body = yyjson_doc_get_root(t.body), *meta = yyjson_obj_get(body, "metadata");
@@ -390,7 +417,6 @@ static ki_status binding(kt_call *call) {
                                   (int)call->name.size, call->name.data, (int)assigned.size, assigned.data);
     if (!status) {
         static const char *const merged[] = { "labels", "annotations" };
-        ki_rfc3339_seconds(call->now_ms / 1000, now);
         ki_buffer_append_string(&patch, "{\"metadata\":{");
         for (size_t i = 0; i < sizeof merged / sizeof merged[0]; i++) {
             yyjson_val *given = yyjson_obj_get(meta, merged[i]);
@@ -400,11 +426,9 @@ static ki_status binding(kt_call *call) {
         }
         ki_buffer_append_string(&patch, "},\"spec\":{\"nodeName\":");
         ki_buffer_append_json_string(&patch, kt_json_get_str(yyjson_obj_get(body, "target"), "name"));
-        ki_buffer_printf(
-            &patch,
-            "},\"status\":{\"nominatedNodeName\":null,\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"True\","
-            "\"lastProbeTime\":null,\"lastTransitionTime\":\"%s\"}]}}",
-            now);
+        ki_buffer_append_string(&patch, "},\"status\":{\"nominatedNodeName\":null,\"conditions\":");
+        append_scheduled(&patch, yyjson_obj_get(yyjson_obj_get(t.root, "status"), "conditions"), call->now_ms);
+        ki_buffer_append_string(&patch, "}}");
         t.write.subresource = "binding";
         status = patch.failed ? patch.failed : change(&t, (ki_str){ patch.data, patch.size }, true, &obj);
     }
