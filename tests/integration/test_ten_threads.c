@@ -310,7 +310,7 @@ static void *add_and_remove(void *user) {
 /* The threads end only after all changes have arrived. */
 WORLD_TEST(threads_that_add_and_remove_handlers_without_a_pause_keep_no_change_from_the_others) {
     enum {
-        CHURNS = 30
+        CHURNS = 100
     };
     worlds_start(1, NULL);
     memset(callers, 0, sizeof callers);
