@@ -53,15 +53,13 @@ static void reset_peak(void) {
 typedef struct row {
     const char *name;
     bool on_loop;
-    ki_delivery delivery;
     ki_queue_kind kind;
 } row;
 
 static const row rows[] = {
-    { "on the loop", true, KI_DELIVER_ALL, KI_QUEUE_IN_ORDER },
-    { "on the loop, DeltaFIFO", true, KI_DELIVER_ALL, KI_QUEUE_DELTA_FIFO },
-    { "its own thread, the latest", false, KI_DELIVER_LATEST, KI_QUEUE_IN_ORDER },
-    { "its own thread, all", false, KI_DELIVER_ALL, KI_QUEUE_IN_ORDER },
+    { "on the loop", true, KI_QUEUE_IN_ORDER },
+    { "on the loop, DeltaFIFO", true, KI_QUEUE_DELTA_FIFO },
+    { "its own thread", false, KI_QUEUE_IN_ORDER },
 };
 
 typedef struct progress {
@@ -99,7 +97,7 @@ static void check(const ki_error *err, const char *what) {
 
 static void measure(const row *r, const char *url, const char *protocol) {
     static const ki_handler handler = { .on_add = on_change, .on_update = on_change };
-    const ki_registration_options how = KI_REGISTRATION_OPTIONS(.on_loop = r->on_loop, .delivery = r->delivery);
+    const ki_registration_options how = KI_REGISTRATION_OPTIONS(.on_loop = r->on_loop);
     ki_error err = KI_ERROR_INIT;
     ki_config *config = NULL;
     ki_factory *factory = NULL;

@@ -200,7 +200,7 @@ static void renew(bench *b, int round) {
     }
 }
 
-static void measure_pipeline(bench *b, const char *what, size_t chunk, int64_t pack_from, int rounds) {
+static void measure_pipeline(bench *b, const char *what, size_t chunk, bool is_plain, int rounds) {
     ki_error err = KI_ERROR_INIT;
     ki_engine *engine = NULL;
     ki_transport *transport = NULL;
@@ -211,8 +211,8 @@ static void measure_pipeline(bench *b, const char *what, size_t chunk, int64_t p
     if (ki_engine_new(NULL, &engine, &err) || kt_memory_transport_new(engine, &server, &transport, &err) ||
         ki_factory_new_on(NULL, transport, &KI_FACTORY_OPTIONS(.engine = engine), &factory, &err) ||
         ki_factory_informer(factory, KI_PODS,
-                            &KI_INFORMER_OPTIONS(.view = view, .no_streaming_list = true, .pack_from = pack_from),
-                            &pods, &err) ||
+                            &KI_INFORMER_OPTIONS(.view = view, .no_streaming_list = true, .plain = is_plain), &pods,
+                            &err) ||
         ki_informer_add_handler(pods, &handler, b, &err) || ki_factory_start(factory, &err))
         fail("pipeline", &err);
     b->watch = NULL;
@@ -251,9 +251,9 @@ int main(int argc, char **argv) {
     measure_framing(&b, rounds);
     measure_decoding(&b, "decoding to an object", NULL, rounds);
     measure_decoding(&b, "decoding with a view of 2 fields", view, rounds);
-    measure_pipeline(&b, "bytes to handler", CHUNK, 0, rounds);
-    measure_pipeline(&b, "the same, not packed", CHUNK, -1, rounds);
-    measure_pipeline(&b, "not packed, chunks of 128 KB", CHUNK_LARGE, -1, rounds);
+    measure_pipeline(&b, "bytes to handler", CHUNK, false, rounds);
+    measure_pipeline(&b, "the same, not packed", CHUNK, true, rounds);
+    measure_pipeline(&b, "not packed, chunks of 128 KB", CHUNK_LARGE, true, rounds);
     ki_buffer_free(&b.frames);
     ki_buffer_free(&b.list);
     return 0;

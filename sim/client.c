@@ -3,6 +3,8 @@
 
 #include "src/cache/informer/informer_parts.h"
 #include "src/factory/factory.h"
+#include "src/object/object.h"
+#include "src/object/pack.h"
 #include "testing/memory/transport.h"
 
 #include <stdio.h>
@@ -94,12 +96,11 @@ void sim_client_add_handler(sim_world *world, unsigned informer) {
                               .number = (unsigned)client->handler_count,
                               .informer = informer,
                               .incarnation = client->incarnation,
-                              .delivery = sim_chance(random, 40) ? KI_DELIVER_LATEST : KI_DELIVER_ALL,
                               .has_filter = sim_chance(random, 30) && keep != KI_KEEP_KEYS,
                               .filter = { -1, (unsigned)sim_below(random, SIM_SELECTORS) },
                               .slow_percent = sim_chance(random, 80) ? 0 : (unsigned)sim_between(random, 1, 10),
                               .reentry_percent = world->plan.reentry_percent };
-    ki_registration_options options = KI_REGISTRATION_OPTIONS(.delivery = handler->delivery);
+    ki_registration_options options = KI_REGISTRATION_OPTIONS(.name = NULL);
     if (sim_chance(random, 20))
         options.resync_ms = sim_between(random, 500, 60000);
     if (sim_chance(random, 20))
@@ -110,8 +111,8 @@ void sim_client_add_handler(sim_world *world, unsigned informer) {
     handler->restores = world->truth.restores;
     handler->is_late = ki_informer_has_synced(client->informers[informer].informer);
     client->handlers[client->handler_count++] = handler;
-    SIM_TRACE(world, "handler %u: added to informer %u, %s%s%s", handler->number, informer,
-              handler->delivery == KI_DELIVER_ALL ? "all" : "latest", handler->has_filter ? ", filter " : "",
+    SIM_TRACE(world, "handler %u: added to informer %u%s%s", handler->number, informer,
+              handler->has_filter ? ", filter " : "",
               handler->has_filter && handler->filter.selector ? sim_selector_text(handler->filter.selector) : "");
     ki_error err = KI_ERROR_INIT;
     note_replay(world, handler);
@@ -227,7 +228,6 @@ static void note_start(sim_world *world, sim_informer *informer) {
 
 static ki_informer_options options_of(const sim_world *world, const sim_informer_plan *plan) {
     static const char *const namespaces[SIM_NAMESPACES] = { "ns0", "ns1", "ns2" };
-    bool has_content = plan->keep == KI_KEEP_OBJECT || plan->keep == KI_KEEP_METADATA;
     return KI_INFORMER_OPTIONS(.keep = plan->keep,
                                .namespace_name = plan->selection.ns < 0 ? NULL : namespaces[plan->selection.ns],
                                .namespace_set = plan->is_set ? "some" : NULL,
@@ -236,11 +236,14 @@ static ki_informer_options options_of(const sim_world *world, const sim_informer
                                .page_size = plan->page_size, .no_streaming_list = plan->no_streaming_list,
                                .object_limit = SIM_OBJECT_LIMIT,
                                .consistency_check_ms = world->plan.consistency_check_ms, .queue = plan->queue,
-                               .internal_error_retry_ms = plan->internal_error_retry_ms,
                                .keep_deleted_ms = plan->keep_deleted_ms, .keep_fetched_ms = plan->keep_fetched_ms,
-                               .pack_from = plan->pack_from, .memory_limit = plan->memory_limit,
-                               .keep_at_limit = world->plan.memory_limit ? KI_KEEP_OBJECT : plan->keep_at_limit,
-                               .needs_content = has_content && !plan->keep_at_limit);
+                               .plain = plan->pack_from < 0, .memory_limit = plan->memory_limit);
+}
+
+/* The cache is small: has its objects packed from this many bytes on. */
+static void pack_from(ki_informer *informer, size_t bytes) {
+    ki_object_format *format = informer->options.format;
+    ki_object_format_set_pack(format, format->packer.contexts, bytes);
 }
 
 bool sim_client_make_informer(sim_world *world, const sim_informer_plan *plan) {
@@ -256,6 +259,8 @@ bool sim_client_make_informer(sim_world *world, const sim_informer_plan *plan) {
     if (!succeeded(world, ki_factory_informer(client->factory, KI_CONFIGMAPS, &options, &informer->informer, &err),
                    "making an informer", &err))
         return false;
+    if (plan->pack_from > 0)
+        pack_from(informer->informer, (size_t)plan->pack_from);
     for (unsigned i = 0; i < client->informer_count; i++) {
         if (client->informers[i].informer != informer->informer)
             continue;
@@ -301,9 +306,7 @@ void sim_client_start(sim_world *world) {
     client->asks = 0;
     client->restores = world->truth.restores;
     ki_factory_options options =
-        KI_FACTORY_OPTIONS(.engine = world->engine, .memory_limit = world->plan.memory_limit,
-                           .keep_at_limit = world->plan.memory_limit ? KI_KEEP_VIEW : KI_KEEP_OBJECT,
-                           .requests_in_flight = world->plan.requests_in_flight);
+        KI_FACTORY_OPTIONS(.engine = world->engine, .requests_in_flight = world->plan.requests_in_flight);
     bool is_made = succeeded(world, ki_factory_new_on(NULL, client->transport, &options, &client->factory, &err),
                              "making a factory", &err);
     for (unsigned i = 0; is_made && i < world->plan.informer_count; i++)

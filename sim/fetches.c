@@ -32,26 +32,13 @@ static sim_informer *informer_of(const sim_fetch *fetch) {
     return &fetch->world->client.informers[fetch->informer];
 }
 
-/* Returns true if a cache that may drop contents at its limit has dropped this one. */
-static bool is_dropped(const sim_fetch *fetch, const ki_object *obj) {
-    return informer_of(fetch)->plan->keep_at_limit && !ki_object_has_content(obj);
-}
-
 /* Returns the state that the informer's cache has; 0: none. */
-static uint64_t cached_state(const sim_fetch *fetch, bool *ret_is_dropped) {
+static uint64_t cached_state(const sim_fetch *fetch) {
     uint32_t key;
     ki_object *obj = ki_informer_get(informer_of(fetch)->informer, sim_key_text(fetch->key));
     uint64_t n = obj ? sim_truth_read(fetch->world, obj, &key) : 0;
-    *ret_is_dropped = obj && is_dropped(fetch, obj);
     ki_object_unref(obj);
     return n;
-}
-
-/* Returns the state that the informer's cache has with all that the informer promises; 0: none. */
-static uint64_t whole_state(const sim_fetch *fetch) {
-    bool has_lost;
-    uint64_t n = cached_state(fetch, &has_lost);
-    return has_lost ? 0 : n;
 }
 
 /* Returns the version of the key's state in the cache; 0 for a namespace that the cache does not have. */
@@ -166,7 +153,7 @@ void sim_fetches_note_end(const sim_exchange *exchange, bool is_cancelled) {
     for (size_t i = 0; i < world->fetches.count && world->client.factory; i++) {
         sim_fetch *fetch = &world->fetches.fetches[i];
         if (!fetch->is_called && fetch->key == exchange->fetched_key)
-            fetch->cached_later = whole_state(fetch);
+            fetch->cached_later = cached_state(fetch);
     }
 }
 
@@ -202,11 +189,6 @@ static bool may_have_had(const sim_fetch *fetch, uint64_t n) {
     return sim_truth_had(truth, &informer_of(fetch)->selection, fetch->key, n, from, world->now);
 }
 
-/* Returns true if the cluster was restored after a write: which of two states is newer is then unknown. */
-static bool was_restored_since(const sim_world *world, uint64_t n) {
-    return world->truth.writes[n].restores != world->truth.restores;
-}
-
 /* Returns true if the state was gone at the version that the cache had at the question. */
 static bool was_seen_deleted(const sim_fetch *fetch, uint64_t n) {
     const sim_world *world = fetch->world;
@@ -227,8 +209,6 @@ static void check_kept(const sim_fetch *fetch, const ki_object *obj) {
     bool is_whole = ki_object_label(obj, "app") != NULL;
     if (keep != KI_KEEP_KEYS && is_whole != ki_keep_has_labels(keep))
         FAIL(fetch, "%s: the object %s its content", sim_key_text(fetch->key), is_whole ? "has" : "lacks");
-    if (is_dropped(fetch, obj))
-        FAIL(fetch, "%s: the object lacks the content that the cache dropped", sim_key_text(fetch->key));
 }
 
 static void check_found(const sim_fetch *fetch, const ki_object *obj) {
@@ -247,13 +227,8 @@ static void check_found(const sim_fetch *fetch, const ki_object *obj) {
                  (unsigned long long)fetch->cached);
         return;
     }
-    if (n == whole_state(fetch) || n == fetch->cached_later)
+    if (n == cached_state(fetch) || n == fetch->cached_later)
         return; /* a namespace that came back to a set can have been listed at an earlier time */
-    if (n < fetch->dropped && !was_restored_since(fetch->world, fetch->dropped) && !was_restored_since(fetch->world, n))
-        FAIL(fetch, "%s found write %llu, but the cache had write %llu without its content", sim_key_text(key),
-             (unsigned long long)n, (unsigned long long)fetch->dropped);
-    if (n == fetch->dropped)
-        return; /* the cache's own state, perhaps remembered from when it had its content */
     if (was_seen_deleted(fetch, n))
         FAIL(fetch, "%s found write %llu, whose deletion the cache had seen", sim_key_text(key), (unsigned long long)n);
     if (!may_have_had(fetch, n))
@@ -311,7 +286,7 @@ static void call_back(const sim_fetch *fetch) {
     sim_random *random = &world->fetches.random;
     ki_object *obj = NULL;
     if (sim_chance(random, 10) && !world->fetches.is_stopping) {
-        bool is_cached = whole_state(fetch) != 0;
+        bool is_cached = cached_state(fetch) != 0;
         ki_status status =
             ki_informer_get_or_fetch(informer_of(fetch)->informer, sim_key_text(fetch->key), 0, &obj, NULL);
         ki_object_unref(obj);
@@ -394,10 +369,7 @@ static void ask(sim_world *world, unsigned informer, uint32_t key) {
                           .asked_at = world->now,
                           .is_new = true,
                           .deadline = timeout_ms < 0 ? INT64_MAX : world->now + timeout_ms * SIM_MILLISECOND };
-    bool has_lost;
-    uint64_t n = cached_state(fetch, &has_lost);
-    fetch->cached = has_lost ? 0 : n;
-    fetch->dropped = has_lost ? n : 0;
+    fetch->cached = cached_state(fetch);
     fetch->version = version_of_cache(fetch);
     fetch->was_blocked = is_blocked(informer_of(fetch)->informer);
     fetch->is_outwaited = is_outwaited(fetch);

@@ -23,7 +23,6 @@ typedef struct sim_fetch {
     unsigned informer;
     uint32_t key;
     uint64_t cached;       /* the cache's state at the question, whole; 0: none */
-    uint64_t dropped;      /* the cache's state at the question, whose content it had dropped; 0: none */
     uint64_t cached_later; /* the cache's state at the end of a request; 0: none */
     uint64_t version;      /* the cache's resource version at the question; 0: none */
     uint64_t restores;

@@ -145,7 +145,7 @@ static void check_state(sim_handler *handler, uint32_t key, uint64_t n, bool may
 }
 
 /* Fails the run if is_in_initial_list is wrong. It is true for the states of the first list and for the store's states
- * when the handler was added, once for each object. With KI_DELIVER_LATEST a later state can replace them. */
+ * when the handler was added, once for each object. */
 static void check_initial(sim_handler *handler, uint32_t key, uint64_t n, bool is_initial) {
     const sim_world *world = handler->world;
     const sim_witness *witness = &informer_of(handler)->witness;
@@ -156,9 +156,7 @@ static void check_initial(sim_handler *handler, uint32_t key, uint64_t n, bool i
         return; /* states can repeat */
     if (sim_namespaces_have_lost(informer_of(handler), key))
         return; /* it may have been listed again */
-    bool may_be_merged_initial = handler->delivery == KI_DELIVER_LATEST &&
-                                 (handler->replay[key] || (!handler->is_late && witness->first_list[key]));
-    if (is_initial && !is_replay && !is_listed && !may_be_merged_initial)
+    if (is_initial && !is_replay && !is_listed)
         FAIL(handler, "%u: is_in_initial_list is true for %s at write %llu, expected false", handler->number,
              sim_key_text(key), (unsigned long long)n);
     if (!is_initial && is_first && (is_replay || is_listed) && !world->memory.refused &&
@@ -222,27 +220,12 @@ static bool may_leave_filter(const sim_handler *handler, uint64_t n) {
     return false;
 }
 
-/* Returns true if KI_DELIVER_LATEST can merge the deletion with the add of the next object of this name: its final
- * state is not kept. */
-static bool may_be_merged(const sim_handler *handler, uint32_t key, uint64_t n) {
-    const sim_truth *truth = &handler->world->truth;
-    for (uint64_t later = n + 1; handler->delivery == KI_DELIVER_LATEST && later < truth->write_count; later++) {
-        if (truth->writes[later].key == key && !truth->writes[later].is_delete &&
-            truth->writes[later].creation != truth->writes[n].creation)
-            return true;
-    }
-    return false;
-}
-
 /* Fails the run if final_state_unknown is wrong. It is true exactly if no deletion event was queued: a list did not
  * have the object, or had another one of its name. */
-static void check_final_state(sim_handler *handler, uint32_t key, uint64_t n, uint64_t known, bool is_unknown) {
+static void check_final_state(sim_handler *handler, uint32_t key, uint64_t n, bool is_unknown) {
     const sim_world *world = handler->world;
     const sim_witness *witness = &informer_of(handler)->witness;
-    if (world->truth.writes[n].creation != world->truth.writes[known].creation)
-        return; /* KI_DELIVER_LATEST: the handler was not notified of this object */
-    if (is_unknown && !sim_witness_inferred_deletion(witness, n) && !world->memory.refused &&
-        !may_be_merged(handler, key, n))
+    if (is_unknown && !sim_witness_inferred_deletion(witness, n) && !world->memory.refused)
         FAIL(handler, "%u: the final state of %s is reported as unknown, but an event had it", handler->number,
              sim_key_text(key));
     if (!is_unknown && !sim_witness_saw_deletion(witness, n) && !may_leave_filter(handler, n))
@@ -283,7 +266,7 @@ static void on_delete(const ki_event *event, void *user) {
     if (event->final_state_unknown && known && is_deletion_wrong(handler, key, known))
         FAIL(handler, "%u: delete of %s, which has existed all the time", handler->number, sim_key_text(key));
     if (known)
-        check_final_state(handler, key, n, known, event->final_state_unknown);
+        check_final_state(handler, key, n, event->final_state_unknown);
     handler->present[key] = 0;
     note_notification(handler, key);
     end_call(handler, false);

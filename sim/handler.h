@@ -13,7 +13,6 @@ typedef struct sim_handler {
     unsigned informer;    /* index in the client */
     uint64_t incarnation; /* the client's, when the handler was added */
     ki_registration registration;
-    ki_delivery delivery;
     sim_selection filter; /* only with has_filter */
     bool has_filter;
     unsigned slow_percent;    /* calls that take time */

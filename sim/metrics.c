@@ -23,9 +23,8 @@ static void labels_of(const sim_informer *informer, char labels[LABELS_MAX]) {
         snprintf(ns, sizeof ns, "ns%d", informer->selection.ns);
     snprintf(labels, LABELS_MAX,
              "{name=\"\",group=\"\",version=\"v1\",resource=\"configmaps\",namespace=\"%s\",label_selector=\"%s\","
-             "field_selector=\"\",keep=\"%s%s\"",
-             ns, selector ? selector : "", ki_keep_name(informer->plan->keep),
-             informer->plan->keep_at_limit ? " or view" : "");
+             "field_selector=\"\",keep=\"%s\"",
+             ns, selector ? selector : "", ki_keep_name(informer->plan->keep));
 }
 
 /* Returns the sum of the samples of a metric; -1: there is no sample. */
@@ -68,11 +67,8 @@ static void compare(sim_world *world, unsigned index, const char *text) {
     double watches = (double)(requester->accepted_watches + witness->streaming_lists);
     const expected all[] = {
         { "informer_objects", (double)ki_snapshot_count(snapshot), true },
-        { "informer_objects_without_content", (double)health.without_content, true },
         { "informer_object_bytes", (double)health.object_bytes, true },
-        { "informer_factory_object_bytes", world->plan.memory_limit ? (double)health.factory_object_bytes : 0, true },
         { "informer_over_memory_limit", health.is_over_memory_limit, true },
-        { "informer_over_factory_memory_limit", health.is_over_factory_limit, true },
         { "informer_store_resource_version", strtod(ki_snapshot_resource_version(snapshot), NULL), true },
         { "informer_queued_items", 0, true },
         { "informer_synced", 1, true },

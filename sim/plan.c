@@ -57,7 +57,6 @@ static void make_informers(sim_plan *plan, sim_random *random) {
         informer->resync_ms = sim_chance(random, 70) ? 0 : sim_between(random, 500, 90000);
         informer->queue = sim_chance(random, 40) ? KI_QUEUE_IN_ORDER : KI_QUEUE_DELTA_FIFO;
         (void)sim_chance(random, 10); /* drawn once for an option that is gone: the known seeds stay the same runs */
-        informer->internal_error_retry_ms = sim_chance(random, 70) ? 0 : sim_between(random, 1000, 60000);
         informer->handlers = 1 + (unsigned)sim_below(random, 3);
     }
 }
@@ -199,11 +198,6 @@ void sim_plan_make(sim_plan *plan, uint64_t seed) {
         plan->informers[i].pack_from = draw_pack_from(&random);
     for (unsigned i = 0; i < plan->informer_count; i++)
         plan->informers[i].memory_limit = sim_chance(&random, 70) ? 0 : (size_t)sim_between(&random, 500, 20000);
-    plan->memory_limit = sim_chance(&random, 70) ? 0 : (size_t)sim_between(&random, 500, 40000);
-    for (unsigned i = 0; i < plan->informer_count; i++) {
-        bool has_content = plan->informers[i].keep == KI_KEEP_OBJECT || plan->informers[i].keep == KI_KEEP_METADATA;
-        plan->informers[i].keep_at_limit = has_content && sim_chance(&random, 60) ? KI_KEEP_VIEW : KI_KEEP_OBJECT;
-    }
     random = sim_random_from(seed, STREAM_LATE_VIEWS);
     plan->late_views = sim_chance(&random, 70) ? 0 : (unsigned)sim_between(&random, 1, 4);
     random = sim_random_from(seed, STREAM_FETCH_LIMITS);
@@ -247,17 +241,14 @@ void sim_plan_print(const sim_plan *plan) {
             printf("  consistency checks every %" PRId64 " ms\n", plan->consistency_check_ms);
         printf("  informer %u: namespace %d, %s, %s, pages of %" PRId64 ", resync %" PRId64
                " ms, %u handlers%s%s, keeps %s, packs "
-               "from %" PRId64 " bytes, limit %zu bytes%s, deleted objects for %" PRId64
-               " ms, fetched ones for %" PRId64 " ms\n",
+               "from %" PRId64 " bytes, limit %zu bytes, deleted objects for %" PRId64 " ms, fetched ones for %" PRId64
+               " ms\n",
                i, informer->selection.ns, selector ? selector : "no selector",
                informer->no_streaming_list ? "lists" : "streams", informer->page_size, informer->resync_ms,
                informer->handlers, informer->queue == KI_QUEUE_DELTA_FIFO ? ", DeltaFIFO" : "",
                informer->has_transform ? ", transforms" : "", ki_keep_name(informer->keep), informer->pack_from,
-               informer->memory_limit, informer->keep_at_limit ? " without content" : "", informer->keep_deleted_ms,
-               informer->keep_fetched_ms);
+               informer->memory_limit, informer->keep_deleted_ms, informer->keep_fetched_ms);
     }
-    if (plan->memory_limit)
-        printf("  all informers: limit %zu bytes\n", plan->memory_limit);
     if (plan->set_changes)
         printf("  informer 0 is of a set of namespaces, which changes %u times\n", plan->set_changes);
     if (plan->removals)

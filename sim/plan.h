@@ -41,10 +41,8 @@ typedef struct sim_informer_plan {
     ki_keep keep;
     int64_t pack_from;
     size_t memory_limit;
-    ki_keep keep_at_limit;
     ki_queue_kind queue;
     bool has_transform; /* it removes name, version and uid from the content */
-    int64_t internal_error_retry_ms;
     int64_t keep_deleted_ms;
     int64_t keep_fetched_ms; /* 0: the default */
     bool is_set;             /* of a set of namespaces, which changes (namespaces.h) */
@@ -80,7 +78,6 @@ typedef struct sim_plan {
     sim_informer_plan informers[SIM_INFORMERS_MAX];
     int64_t consistency_check_ms; /* of all informers; 0: none */
     int max_work;                 /* of one step of the engine; 0: the default */
-    size_t memory_limit;          /* of all informers; 0: none */
     unsigned reentry_percent;     /* notifications in which a handler calls the library */
     unsigned reconfigurations;    /* handlers and indexes that are added or removed during the run */
     unsigned removals;            /* informers that are removed during the run, and asked for again */

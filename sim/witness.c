@@ -279,11 +279,6 @@ static size_t witness_length(const ki_queue *queue) {
     return witness->inner->ops->length(witness->inner);
 }
 
-static size_t witness_listed_bytes(const ki_queue *queue) {
-    const sim_witness *witness = (const sim_witness *)(const void *)queue;
-    return witness->inner->ops->listed_bytes(witness->inner);
-}
-
 static void witness_free(ki_queue *queue) {
     sim_witness *witness = witness_of(queue);
     witness->inner->ops->free(witness->inner);
@@ -307,7 +302,6 @@ void sim_witness_init(sim_witness *witness, sim_world *world, unsigned informer,
         .close = witness_close,
         .has_synced = witness_has_synced,
         .length = witness_length,
-        .listed_bytes = witness_listed_bytes,
         .free = witness_free,
     };
     *witness = (sim_witness){ .queue = { .ops = &ops },

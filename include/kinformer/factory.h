@@ -48,21 +48,6 @@ typedef struct ki_factory_options {
      * other. */
     int64_t backoff_first_ms;
     int64_t backoff_longest_ms;
-    /* Bytes that the objects of all informers should take at most, also those of lists that arrive; 0: no limit.
-     * ki_health.factory_object_bytes and the metric informer_factory_object_bytes are the figure that it is compared
-     * with. They do not count dictionaries and indexes (memory.h). From half of the limit on, each informer with some
-     * 170 KB of JSON packs all of it, also an informer that nothing happens to; with less JSON packing saves less than
-     * its dictionary takes. Above the limit, once all have packed, informers with `keep_at_limit` drop contents. If
-     * none can drop any, one informer reports KI_ERR_LIMIT once, unless it has reported that none of its objects has
-     * content. While the limit is exceeded, ki_health.is_over_factory_limit of all informers is true, and the metric
-     * informer_over_factory_memory_limit is 1: until a tenth of the limit is free again, or, if only lists that arrive
-     * exceed the limit, until they do not. */
-    size_t memory_limit;
-    /* KI_KEEP_VIEW: of informers that name none (informer.h), unless they have no `view`, no content or
-     * `needs_content`; as they are after `tweak`. An informer with a limit of its own drops contents above that one,
-     * too. A request without a `view` is thus another informer than one of the same resource with a view: name the view
-     * in both to share it. 0: none drops contents. */
-    ki_keep keep_at_limit;
     int requests_in_flight; /* the client's bound of requests in flight (client.h); 0: 32; < 0: none */
     /* Label "name" of the metrics of its informers and requests; copied. Give each factory of a process that exports
      * the metrics of several another name, as client-go's WithInformerName does. NULL: "". */
@@ -88,15 +73,15 @@ KI_API KI_MUST_CHECK ki_status ki_factory_new_default(const ki_factory_options *
                                                       ki_error *err);
 
 /* Returns the informer of a resource, and makes it at the first call. Repeated calls return the same informer if they
- * have the same resource, namespace (or set, or selector of namespaces), selectors (as texts), `keep` and
- * `keep_at_limit`. Apart from views, the other options of the first call apply, and those of later calls are ignored
- * without an error: `resync_ms`, `page_size`, `queue`, `keep_deleted_ms`, `keep_managed_fields`, `object_limit`,
- * `pack_from`, `memory_limit`, `allowed_namespaces`, checks, retries and backoff. A repeated call names no view, the
- * first view (same paths in the same words, members and struct size, in the same order), or with `shares_view` one of
- * its own: the informer gets it beside the others, up to 16 within the limits of one view. Another view without
- * `shares_view` is KI_ERR_EXISTS; one that the informer has started without is KI_ERR_STATE without `relists_for_view`.
- * `options` may be NULL. ki_factory_start starts informers that were made after a start. The informer of a source that
- * is no API server: ki_factory_informer_for (parts/list_watch.h).
+ * have the same resource, namespace (or set, or selector of namespaces), selectors (as texts) and `keep`. Apart from
+ * views, the other options of the first call apply, and those of later calls are ignored without an error: `resync_ms`,
+ * `page_size`, `queue`, `keep_deleted_ms`, `keep_managed_fields`, `object_limit`, `plain`, `memory_limit`,
+ * `allowed_namespaces`, checks, retries and backoff. A repeated call names no view, the first view (same paths in the
+ * same words, members and struct size, in the same order), or with `shares_view` one of its own: the informer gets it
+ * beside the others, up to 16 within the limits of one view. Another view without `shares_view` is KI_ERR_EXISTS; one
+ * that the informer has started without is KI_ERR_STATE without `relists_for_view`. `options` may be NULL.
+ * ki_factory_start starts informers that were made after a start. The informer of a source that is no API server:
+ * ki_factory_informer_for (parts/list_watch.h).
  * Ownership: borrowed from the factory; `resource` is copied with its strings. Threads: any. Blocks: no.
  * Errors: KI_ERR_EXISTS, KI_ERR_STATE (also: the factory or its engine is stopped), KI_ERR_PARSE (a selector, or a path
  * of the view), KI_ERR_INVALID (the namespace, a name of the resource, or an option), KI_ERR_LIMIT, KI_ERR_NO_MEMORY,

@@ -24,9 +24,7 @@
  * first waits its time limit for each attempt, and the others do not.
  *
  * A fetched object is made as the informer makes its own, with view and transform; with KI_KEEP_METADATA it has no more
- * than the cache's, with KI_KEEP_VIEW and KI_KEEP_KEYS no content. An object that lost its content at a limit
- * (ki_informer_options.keep_at_limit) counts as not cached: it is fetched, with its content, and in no older state than
- * the cache had, unless the cluster was restored from a backup. It is not added to the cache, and handlers are not
+ * than the cache's, with KI_KEEP_VIEW and KI_KEEP_KEYS no content. It is not added to the cache, and handlers are not
  * called for it. Deleted objects that are kept (lister.h) are not returned. But if the server no longer has an object
  * that was fetched before, its last fetched state is kept as a deleted object, for ki_informer_options.keep_deleted_ms:
  * ki_informer_get_or_deleted finds it after KI_ERR_NOT_FOUND. For that it is remembered for as long after its time.

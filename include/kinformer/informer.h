@@ -58,9 +58,6 @@ typedef struct ki_informer_options {
      * watch, page by page, and compares with the cache. If an object differs in two checks in a row, it is reported,
      * and the informer relists. For a server, or a proxy before it, that may lose events. */
     int64_t consistency_check_ms;
-    /* After an internal error (HTTP 500) in a watch the informer relists, after a backoff. With this option it first
-     * opens the watch again, for this long after the first such error. For caches whose lists are expensive. */
-    int64_t internal_error_retry_ms;
     /* How changes are queued; 0: KI_QUEUE_IN_ORDER. With both, the handlers get what a relist deletes before what it
      * adds. KI_QUEUE_DELTA_FIFO is for objects that change faster than they are processed: it costs one step of the
      * cache for all queued changes of an object. Errors: KI_ERR_INVALID (another value). */
@@ -108,47 +105,19 @@ typedef struct ki_informer_options {
      * Errors: KI_ERR_INVALID (below 0, above a day, the longest shorter than the first). */
     int64_t backoff_first_ms;
     int64_t backoff_longest_ms;
-    /* Bytes of memory of the cache's objects from which on their JSON is packed, with zstd and a dictionary of their
-     * own: a pod of 5 KB takes 0.5 KB. 0: 256 KiB; below 0: never. What readers get does not change. A field by path
-     * or the JSON of a packed object takes some microseconds more; key, labels, view and the like take as long as
-     * before. An informer that is shared has the value of the first request. From half of a limit on, the informer's
-     * or its factory's, some 170 KB of JSON are enough: packing then saves more than its dictionary takes. An informer
-     * that never packs does not pack for a limit either: it loses content instead, or exceeds the limit. */
-    int64_t pack_from;
+    /* Never pack. Otherwise the JSON of the objects is packed once they take 256 KiB, with zstd and a dictionary of
+     * their own: a pod of 5 KB takes 0.5 KB. What readers get does not change. A field by path or the JSON of a packed
+     * object takes some microseconds more; key, labels, view and the like take as long as before. An informer that is
+     * shared has the value of the first request. */
+    bool plain;
     /* Bytes of memory that the cache's objects should take at most, with what they share, without dictionaries and
      * indexes (memory.h); 0: no limit. ki_health.object_bytes is the figure that the limit is compared with. An object
-     * that the program holds, alone or in a snapshot, does not count once the cache has another one, or none. From half
-     * of the limit on, all objects are packed (`pack_from`). Above the limit the informer continues, because a cache
-     * that lacks objects would be wrong. It reports KI_ERR_LIMIT once to the watch error handler and in the log. Until
-     * a tenth is free again, ki_health.is_over_memory_limit and the metric informer_over_memory_limit show it. The
-     * program decides: `keep_at_limit`, or it removes the informer, requests one that keeps less, or ends. */
+     * that the program holds, alone or in a snapshot, does not count once the cache has another one, or none. Above the
+     * limit the informer continues, because a cache that lacks objects would be wrong. It reports KI_ERR_LIMIT once to
+     * the watch error handler and in the log. Until a tenth is free again, ki_health.is_over_memory_limit and the
+     * metric informer_over_memory_limit show it. The program decides: it removes the informer, requests one that keeps
+     * less, or ends. */
     size_t memory_limit;
-    /* KI_KEEP_VIEW: above `memory_limit`, or the factory's, objects lose their content once all are packed: in no
-     * particular order, until a tenth of the limit is free. Objects of a list lose it as they arrive, until the list
-     * and the cache take no more than the limit. Objects that take 98 % of the limit, packed, lose nothing.
-     *
-     * An object without its content has key, labels and view. A function that reads its fields or JSON returns
-     * KI_ERR_STATE (object.h). A handler can get such objects in `old`, from any list (the first one, or a relist) and,
-     * on a thread of its own, with any event. An object that the program holds, alone or in a snapshot, keeps its
-     * content. The next change of an object brings its content back, if there is room then.
-     *
-     * The watch error handler and the log get KI_ERR_LIMIT when the first object loses its content ("objects lose their
-     * content"; of a list, once the store has the list), and again when none has its content any more ("no object of
-     * this informer has content any more"). The next such report comes only after all objects had content with no limit
-     * exceeded. In the handler, too, ki_informer_health says what is so: `without_content` objects of `objects` have no
-     * content; is_over_memory_limit (until enough was dropped) and is_over_factory_limit say which limit is exceeded.
-     * Alert on `without_content` above 0, or on the metric informer_objects_without_content.
-     *
-     * Needs a `view`, and `keep` KI_KEEP_OBJECT or KI_KEEP_METADATA. Selectors of other fields than name and namespace,
-     * indexes by another path than a label's and watches by owner are KI_ERR_INVALID, also below the limit and without
-     * one. Index functions and filters read labels and view. Not for the informers of a controller that has finalizers,
-     * claims children or compares old states: it needs the content. A test with `.memory_limit = 1` shows what the
-     * program reads of objects in the cache. Calls with another value get another informer. 0: the factory's, if the
-     * informer has a `view` and its `keep` has content; else nothing is dropped. */
-    ki_keep keep_at_limit;
-    /* The program reads the content of any object: nothing is dropped, whatever the factory's keep_at_limit. Not with
-     * `keep_at_limit`, KI_KEEP_VIEW or KI_KEEP_KEYS. */
-    bool needs_content;
     /* How long an object that ki_informer_get_or_fetch fetched (fetch.h) is remembered. 0: 5 s; while the informer is
      * blocked 10 min. "There is none" and error responses are remembered for 5 s at most. Errors: KI_ERR_INVALID (below
      * 0). */
@@ -241,21 +210,12 @@ typedef struct ki_handler {
     void (*on_namespaces_synced)(ki_informer *informer, void *user) KI_NOEXCEPT;
 } ki_handler;
 
-typedef enum ki_delivery {
-    /* Every change is delivered. The queue of a handler with a thread of its own is unbounded, as in client-go. But in
-     * a burst the watch pauses while 4 MB are queued, for a second at most until the handler keeps up; for a tenth of
-     * a second if the handler takes longer than 200 us for a change. A handler on the loop slows the watch down: with
-     * about 200 changes queued the informer stops reading. */
-    KI_DELIVER_ALL = 0,
-    /* At most one change of each key is queued: `old` is the state that the handler saw last, `obj` the newest state.
-     * The delete of an object that the handler has seen is always delivered. */
-    KI_DELIVER_LATEST = 1
-} ki_delivery;
-
 typedef struct ki_registration_options {
     size_t size; /* sizeof(ki_registration_options); set by the macro */
-    ki_delivery delivery;
-    bool on_loop; /* call the handler on the loop's thread; the handler must not block */
+    /* Call the handler on the loop's thread; the handler must not block. It slows the watch down: with about 200
+     * changes queued the informer stops reading. The queue of a handler with a thread of its own is unbounded, as in
+     * client-go: one that is slower than the changes adds keys to a work queue (workqueue.h). */
+    bool on_loop;
     /* Period of resync updates for this handler. 0: the informer's; < 0: no resync; values from 1 to 999 are raised to
      * 1000. Before the start, a shorter period than the informer's becomes the informer's. After the start, a shorter
      * period is raised to the informer's; if the informer has no resync by then, this handler gets none. */
@@ -390,13 +350,8 @@ typedef struct ki_health {
     size_t unreadable;
     /* The first unreadable object and the reason, such as "default/big: …"; "" if there is none. */
     char unreadable_message[KI_HEALTH_MESSAGE_MAX];
-    size_t object_bytes;        /* memory of the objects in the cache, with what they share: memory_limit counts it */
-    bool is_over_memory_limit;  /* they take more than ki_informer_options.memory_limit, or did: a tenth is not free */
-    bool is_over_factory_limit; /* the same of `factory_object_bytes` and ki_factory_options.memory_limit */
-    size_t without_content;     /* objects that lost their content at a limit (ki_informer_options.keep_at_limit) */
-    /* Memory of the objects of all informers of the factory, and of lists that arrive. Of each informer it is the
-     * memory after its last change or bookmark: what handlers on other threads have released since still counts. */
-    size_t factory_object_bytes;
+    size_t object_bytes;       /* memory of the objects in the cache, with what they share: memory_limit counts it */
+    bool is_over_memory_limit; /* they take more than ki_informer_options.memory_limit, or did: a tenth is not free */
 } ki_health;
 
 /* Writes the first `size` bytes of the informer's health. Programs call ki_informer_health, which passes the size of

@@ -88,8 +88,8 @@ typedef struct ki_object_list {
  * b),!canary" and a field selector such as "spec.nodeName=n1" (selector.h; NULL or "": all).
  * Ownership: the caller frees the list with ki_object_list_free; the objects are borrowed from the list. Threads: any.
  * Blocks: no.
- * Errors: KI_ERR_PARSE (a selector), KI_ERR_INVALID (labels or fields that the cache does not keep, or can drop:
- * `keep`, `keep_at_limit`; also before the start), KI_ERR_LIMIT, KI_ERR_STATE (the informer was removed from its
+ * Errors: KI_ERR_PARSE (a selector), KI_ERR_INVALID (labels or fields that the cache does not keep; also before the
+ * start), KI_ERR_LIMIT, KI_ERR_STATE (the informer was removed from its
  * factory), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_lister_list(const ki_informer *informer, const char *namespace_name,
                                               const char *label_selector, const char *field_selector,
@@ -158,9 +158,9 @@ typedef struct ki_indexer {
     /* In place of a function: the values are the strings, numbers and booleans at this path (ki_object_field); copied.
      * With "[*]", also several, each element adds its own. The limits are those of ki_index_values_add.
      * The cache must keep the field of each object (else KI_ERR_INVALID): with KI_KEEP_OBJECT any, with
-     * KI_KEEP_METADATA those of the metadata, kind and apiVersion. Where objects have labels without their content, the
-     * path can only be that of a label, "metadata.labels.app": with `keep_at_limit`, also below the limit, and with
-     * KI_KEEP_VIEW if the view has metadata.labels as a ki_string_map. In all other cases there is no index by path. */
+     * KI_KEEP_METADATA those of the metadata, kind and apiVersion. With KI_KEEP_VIEW it can only be that of a label,
+     * "metadata.labels.app", if the view has metadata.labels as a ki_string_map. In all other cases there is no index
+     * by path. */
     const char *path;
 } ki_indexer;
 

@@ -18,11 +18,10 @@ typedef struct ki_object ki_object;
 
 /* What a cache keeps of each object (ki_informer_options.keep). Handlers, lookups and waits work with each of these.
  *
- * Without its content an object has key, namespace, name, uid, resource version, apiVersion and kind. An object that
- * lost its content at a limit (ki_informer_options.keep_at_limit) has its labels, too; so has an object whose view has
- * metadata.labels as a ki_string_map. A function that reads what an object does not have returns KI_ERR_STATE. A
- * function that cannot return an error, such as ki_object_int or ki_object_label, returns what it returns for an object
- * without the field. */
+ * Without its content an object has key, namespace, name, uid, resource version, apiVersion and kind. An object whose
+ * view has metadata.labels as a ki_string_map has its labels, too. A function that reads what an object does not have
+ * returns KI_ERR_STATE. A function that cannot return an error, such as ki_object_int or ki_object_label, returns what
+ * it returns for an object without the field. */
 typedef enum ki_keep {
     KI_KEEP_OBJECT = 0, /* all of it */
     /* apiVersion, kind and metadata. The server is asked for no more (PartialObjectMetadata). kind and apiVersion are

@@ -144,9 +144,6 @@ static ki_status take_options(const ki_factory_options *options, ki_factory_opti
     if (ret_given->name && strlen(ret_given->name) > KI_FACTORY_NAME_MAX)
         return ki_error_set(err, KI_ERR_LIMIT, "ki_factory_options: .name is longer than %d bytes",
                             (int)KI_FACTORY_NAME_MAX);
-    ki_status status = ki_keep_at_limit_check(ret_given->keep_at_limit, "ki_factory_options", err);
-    if (status)
-        return status;
     return ki_backoff_check(ret_given->backoff_first_ms, ret_given->backoff_longest_ms, "ki_factory_options", err);
 }
 
@@ -239,7 +236,6 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
     if (!factory->name)
         return ki_error_no_memory(err, "making a factory");
     factory->defaults = (ki_informer_defaults){ .resync_ms = given->resync_ms,
-                                                .keep_at_limit = given->keep_at_limit,
                                                 .backoff_first_ms = given->backoff_first_ms,
                                                 .backoff_longest_ms = given->backoff_longest_ms,
                                                 .tweak = given->tweak,
@@ -258,7 +254,6 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
     status = ki_client_new_of(&parts, &factory->client, err);
     if (status)
         return status;
-    factory->account.limit = given->memory_limit;
     factory->waits_end_when_blocked = given->waits_end_when_blocked;
     ki_body_contexts *contexts = ki_body_contexts_new(allocator);
     if (!contexts)
@@ -272,7 +267,7 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
         .options.owner = factory,
         .options.detect_mutations = given->detect_mutations || is_true(getenv("KUBE_CACHE_MUTATION_DETECTOR")),
         .options.seed = draw.seed,
-        .options.account = &factory->account,
+        .options.running = &factory->running,
         .options.transform = given->transform,
         .options.transform_user = given->user,
         .options.name = factory->name,

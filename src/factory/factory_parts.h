@@ -21,7 +21,7 @@ struct ki_factory {
     ki_client *client; /* for the program's own requests */
     ki_informer_defaults defaults;
     ki_informer_maker maker;
-    ki_memory_account account;
+    ki_informer *running; /* the first running informer; loop */
     bool waits_end_when_blocked;
     /* Under `mutex`. */
     ki_mutex mutex;

@@ -91,7 +91,7 @@ static ki_status add_wait(ki_fetcher *fetcher, const char *key, ki_fetch_wait *w
         return ki_error_no_memory(err, "fetching an object");
     }
     if (item->state == KI_FETCH_KNOWN && ki_fetch_item_is_fresh(item, now) &&
-        !ki_fetch_is_behind_cache(fetcher->informer, key, item->obj, &item->err)) {
+        !ki_fetch_is_behind_cache(fetcher->informer, key, item->obj)) {
         ki_fetch_decide(fetcher, wait, item->obj, &item->err);
         return KI_OK;
     }
@@ -129,7 +129,7 @@ ki_status ki_informer_get_or_fetch(ki_informer *informer, const char *key, int64
     if (status)
         return status;
     ki_fetcher *fetcher = informer->fetcher;
-    ki_object *obj = ki_fetch_cached(informer, key);
+    ki_object *obj = ki_informer_get(informer, key);
     if (obj) {
         *ret_obj = obj;
         return KI_OK;
@@ -188,7 +188,7 @@ ki_status ki_informer_get_or_fetch_async(ki_informer *informer, const char *key,
     ki_fetch_wait *wait = new_wait(fetcher, key, timeout_ms, handler, user);
     if (!wait)
         return ki_error_no_memory(err, "fetching an object");
-    ki_object *obj = ki_fetch_cached(informer, key);
+    ki_object *obj = ki_informer_get(informer, key);
     ki_mutex_lock(&fetcher->mutex);
     if (obj && !fetcher->is_closed)
         ki_fetch_decide(fetcher, wait, obj, &none);

@@ -136,14 +136,12 @@ bool ki_fetch_call_next(ki_fetcher *fetcher);
 
 /* --- fetch_result.c ----------------------------------------------------------------------------------------------- */
 
-/* Returns the cached object if it is all that its informer promises, as a reference; NULL: it is to be fetched. */
-ki_object *ki_fetch_cached(const ki_informer *informer, const char *key);
 /* Makes the result of a response, or of a failure: an object, or an error. It is the cache's state if that is newer. */
 void ki_fetch_result(const ki_fetch_item *item, const ki_response *response, const ki_error *failure,
                      ki_object **ret_obj, ki_error *ret_err);
 /* Returns true for the failure of a request without a result: a later attempt can have another result. */
 bool ki_fetch_is_retriable(const ki_error *err);
-/* Returns true if the cache can have seen a later state than that of a result. */
-bool ki_fetch_is_behind_cache(const ki_informer *informer, const char *key, const ki_object *obj, const ki_error *err);
+/* Returns true if the cache lacks the object of a result (NULL: none), and can have seen its deletion. */
+bool ki_fetch_is_behind_cache(const ki_informer *informer, const char *key, const ki_object *obj);
 
 #endif

@@ -85,7 +85,7 @@ static void end_request(ki_fetch_item *item, ki_object *obj, bool may_retry, con
         ki_fetch_item_want(item);
         ki_object_unref(obj);
     } else {
-        if (ki_fetch_is_behind_cache(fetcher->informer, item->key, obj, err))
+        if (ki_fetch_is_behind_cache(fetcher->informer, item->key, obj))
             decide_older(item, obj, err);
         else
             ki_fetch_decide_all(item, obj, err);

@@ -81,22 +81,9 @@ static ki_status make_object(const ki_informer *informer, const ki_response *res
     return status;
 }
 
-/* Returns true if an object has no content because its cache dropped it at a limit. */
-static bool has_lost_content(const ki_object *obj) {
-    return ki_object_keep(obj) == KI_KEEP_AT_LIMIT;
-}
-
-ki_object *ki_fetch_cached(const ki_informer *informer, const char *key) {
-    ki_object *obj = ki_informer_get(informer, key);
-    if (!obj || !has_lost_content(obj))
-        return obj;
-    ki_object_unref(obj);
-    return NULL;
-}
-
 /* Returns the newer one of a fetched object and the cache's, as a reference; releases the other one. */
 static ki_object *newest(const ki_informer *informer, const char *key, ki_object *fetched) {
-    ki_object *cached = ki_fetch_cached(informer, key);
+    ki_object *cached = ki_informer_get(informer, key);
     if (!cached)
         return fetched;
     bool is_older = fetched && ki_resource_version_compare(ki_object_resource_version(cached),
@@ -107,7 +94,7 @@ static ki_object *newest(const ki_informer *informer, const char *key, ki_object
 
 /* Returns true if a cache that lacks the object is at its version or a newer one: it was deleted. A list after a gap
  * shows no deletion of what the cache never had. */
-static bool is_deleted(const ki_informer *informer, const char *key, const ki_object *obj) {
+bool ki_fetch_is_behind_cache(const ki_informer *informer, const char *key, const ki_object *obj) {
     ki_snapshot *now = obj ? ki_informer_snapshot(informer) : NULL;
     const char *version = now ? ki_snapshot_resource_version(now) : "";
     bool is_there = now && ki_snapshot_get(now, key);
@@ -115,23 +102,6 @@ static bool is_deleted(const ki_informer *informer, const char *key, const ki_ob
         version[0] ? ki_resource_version_compare(version, ki_object_resource_version(obj)) : KI_ORDER_OLDER;
     ki_snapshot_unref(now);
     return !is_there && (order == KI_ORDER_SAME || order == KI_ORDER_NEWER);
-}
-
-/* Returns true if the cache has a newer state, whose content it dropped. */
-static bool is_outdated(const ki_informer *informer, const char *key, const ki_object *obj, const ki_error *err) {
-    ki_object *cached = ki_informer_get(informer, key);
-    bool is_newer = cached && has_lost_content(cached) && (obj || err->code == KI_ERR_NOT_FOUND);
-    if (is_newer && obj) {
-        ki_order order =
-            ki_resource_version_compare(ki_object_resource_version(cached), ki_object_resource_version(obj));
-        is_newer = order == KI_ORDER_NEWER || order == KI_ORDER_UNKNOWN;
-    }
-    ki_object_unref(cached);
-    return is_newer;
-}
-
-bool ki_fetch_is_behind_cache(const ki_informer *informer, const char *key, const ki_object *obj, const ki_error *err) {
-    return is_deleted(informer, key, obj) || is_outdated(informer, key, obj, err);
 }
 
 void ki_fetch_result(const ki_fetch_item *item, const ki_response *response, const ki_error *failure,

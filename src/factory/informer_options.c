@@ -14,34 +14,12 @@ static const char *name_of_set(const ki_informer_options *given) {
     return given->namespace_set ? "namespace_set" : given->namespace_selector ? "namespace_selector" : NULL;
 }
 
-static bool has_content(const ki_informer_options *given) {
-    return given->keep == KI_KEEP_OBJECT || given->keep == KI_KEEP_METADATA;
-}
-
-ki_status ki_keep_at_limit_check(ki_keep keep_at_limit, const char *struct_name, ki_error *err) {
-    if (keep_at_limit == KI_KEEP_OBJECT || keep_at_limit == KI_KEEP_VIEW)
-        return KI_OK;
-    return ki_error_set(err, KI_ERR_INVALID, "%s: .keep_at_limit %d: only KI_KEEP_VIEW", struct_name,
-                        (int)keep_at_limit);
-}
-
 static ki_status check_keep(const ki_informer_options *given, ki_error *err) {
     if (given->keep == KI_KEEP_VIEW && !given->view)
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .keep KI_KEEP_VIEW without a .view");
     if (given->keep == KI_KEEP_KEYS && given->view)
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .view beside KI_KEEP_KEYS, which keeps none");
-    if (given->needs_content && !has_content(given))
-        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .needs_content beside a .keep without content");
-    if (!given->keep_at_limit)
-        return KI_OK;
-    ki_status status = ki_keep_at_limit_check(given->keep_at_limit, "ki_informer_options", err);
-    if (status)
-        return status;
-    const char *mismatch = !given->view           ? "without a .view"
-                           : !has_content(given)  ? "beside a .keep without content"
-                           : given->needs_content ? "beside .needs_content"
-                                                  : NULL;
-    return mismatch ? ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .keep_at_limit %s", mismatch) : KI_OK;
+    return KI_OK;
 }
 
 static ki_status check_selector(const char *text, ki_error *err) {
@@ -93,8 +71,6 @@ static void apply(const ki_informer_defaults *defaults, const ki_resource *resou
         given->backoff_longest_ms = defaults->backoff_longest_ms;
     if (defaults->tweak && resource)
         defaults->tweak(resource, given, defaults->user);
-    if (!given->keep_at_limit && !given->needs_content && given->view && has_content(given))
-        given->keep_at_limit = defaults->keep_at_limit;
 }
 
 ki_status ki_informer_options_complete(const ki_informer_options *options, const ki_informer_defaults *defaults,

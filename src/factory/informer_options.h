@@ -9,7 +9,6 @@ typedef struct ki_informer_defaults {
     char *namespace_name; /* NULL: all */
     int64_t resync_ms;
     int64_t backoff_first_ms, backoff_longest_ms;
-    ki_keep keep_at_limit; /* of those that have a view and content, and do without the content */
     void (*tweak)(const ki_resource *resource, ki_informer_options *options, void *user); /* NULL: none */
     void *user;
 } ki_informer_defaults;
@@ -18,8 +17,6 @@ typedef struct ki_informer_defaults {
  * The texts stay the program's. Errors: KI_ERR_INVALID, KI_ERR_LIMIT (too many namespaces). */
 ki_status ki_informer_options_complete(const ki_informer_options *options, const ki_informer_defaults *defaults,
                                        const ki_resource *resource, ki_informer_options *ret_given, ki_error *err);
-/* Checks a factory's or an informer's keep_at_limit; `struct_name` is for the message. Errors: KI_ERR_INVALID. */
-ki_status ki_keep_at_limit_check(ki_keep keep_at_limit, const char *struct_name, ki_error *err);
 /* Checks a factory's or an informer's options of backoff; `struct_name` is for the message. Errors: KI_ERR_INVALID. */
 ki_status ki_backoff_check(int64_t first_ms, int64_t longest_ms, const char *struct_name, ki_error *err);
 

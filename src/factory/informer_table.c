@@ -62,13 +62,8 @@ static ki_status make_format(const ki_informer_maker *maker, const ki_informer_o
         return status;
     ki_object_format_set_keep(*ret_format, options->keep);
     ki_object_format_set_seed(*ret_format, maker->options.seed);
-    size_t pack_from = options->pack_from ? (size_t)options->pack_from : PACK_FROM;
-    const ki_memory_limits limits = { .account = maker->options.account,
-                                      .own = options->memory_limit,
-                                      .drops_content = options->keep_at_limit != KI_KEEP_OBJECT };
-    ki_object_format_set_limits(*ret_format, &limits);
-    if (options->pack_from >= 0)
-        ki_object_format_set_pack(*ret_format, maker->contexts, pack_from);
+    if (!options->plain)
+        ki_object_format_set_pack(*ret_format, maker->contexts, PACK_FROM);
     return KI_OK;
 }
 

@@ -11,7 +11,7 @@ enum {
 
 void ki_body_packer_init(ki_body_packer *packer, const ki_allocator *allocator, ki_body_contexts *contexts,
                          size_t pack_from) {
-    *packer = (ki_body_packer){ .pack_from = pack_from, .next_from = pack_from, .early_from = KI_BODY_EARLY_FROM };
+    *packer = (ki_body_packer){ .pack_from = pack_from, .next_from = pack_from };
     atomic_init(&packer->codec_bytes, 0);
     atomic_init(&packer->codec_number, 0);
     packer->contexts = contexts ? ki_body_contexts_ref(contexts) : NULL;
@@ -24,21 +24,17 @@ void ki_body_packer_free(ki_body_packer *packer) {
     ki_buffer_free(&packer->packed);
 }
 
-bool ki_body_packer_is_due(const ki_body_packer *packer, size_t cache_bytes, bool is_scarce) {
-    bool is_early = is_scarce && !packer->codec && cache_bytes >= packer->early_from;
-    return packer->contexts && (cache_bytes >= packer->next_from || packer->has_drifted || is_early);
+bool ki_body_packer_is_due(const ki_body_packer *packer, size_t cache_bytes) {
+    return packer->contexts && (cache_bytes >= packer->next_from || packer->has_drifted);
 }
 
-void ki_body_packer_train(ki_body_packer *packer, const ki_str *samples, size_t count, size_t cache_bytes,
-                          size_t plain) {
-    bool is_too_small = !packer->codec && cache_bytes < packer->next_from && plain < KI_BODY_EARLY_FROM;
+void ki_body_packer_train(ki_body_packer *packer, const ki_str *samples, size_t count, size_t cache_bytes) {
     ki_body_codec *codec = NULL;
     size_t later = cache_bytes + cache_bytes / 4 + 1;
     packer->has_drifted = false;
     packer->window_plain = packer->window_packed = packer->window_count = packer->windows = 0;
-    if (!count || is_too_small || ki_body_codec_new(packer->contexts, samples, count, &codec)) {
+    if (!count || ki_body_codec_new(packer->contexts, samples, count, &codec)) {
         packer->next_from = packer->next_from > later ? packer->next_from : later;
-        packer->early_from = later;
         return;
     }
     ki_body_codec_unref(packer->codec);

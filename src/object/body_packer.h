@@ -1,8 +1,7 @@
 /* body_packer.h: decides when the bodies of one format's objects are packed, and with which codec. The loop alone
  * calls it; any thread may read what is atomic.
  *
- * The first codec is made once the cache has some size; while memory is scarce, of a smaller cache too, if packing
- * saves more than the codec takes. A later one follows when the cache has become four times as
+ * The first codec is made once the cache has some size. A later one follows when the cache has become four times as
  * large, since the first objects may not be typical, and when bodies have begun to pack worse. Objects keep the codec
  * that they were packed with. */
 #ifndef KI_OBJECT_BODY_PACKER_H
@@ -13,17 +12,11 @@
 
 #include <stdatomic.h>
 
-enum {
-    KI_BODY_CODEC_USUAL = 125000,                                          /* bytes of a codec of 32 KiB of bodies */
-    KI_BODY_EARLY_FROM = KI_BODY_CODEC_USUAL + KI_BODY_CODEC_USUAL / 3 + 1 /* bodies that pack to a quarter at most */
-};
-
 typedef struct ki_body_packer {
     ki_body_contexts *contexts; /* owned reference; NULL: bodies stay plain */
     size_t pack_from;           /* bytes of the cache from which on bodies are packed */
     ki_body_codec *codec;       /* owned reference; NULL: none yet */
     size_t next_from;           /* bytes of the cache from which on a codec is made */
-    size_t early_from;          /* the same for the first codec while memory is scarce */
     ki_buffer packed;           /* the last body that was packed */
     /* The bodies of one after the other window: at least `pack_from` bytes, and so many that a codec packs at least its
      * own size before drift makes the next one. */
@@ -42,14 +35,11 @@ void ki_body_packer_init(ki_body_packer *packer, const ki_allocator *allocator, 
                          size_t pack_from);
 void ki_body_packer_free(ki_body_packer *packer);
 
-/* Returns true if a codec is to be made of a cache with this many bytes. `is_scarce`: the cache, or all caches
- * together, have half of a limit, so that also one below `pack_from` gets its first codec. */
-bool ki_body_packer_is_due(const ki_body_packer *packer, size_t cache_bytes, bool is_scarce);
-/* Makes a codec from some bodies of the cache. Without memory, without bodies, or if a small cache's `plain` bytes of
- * bodies would save less than the codec takes, the one before stays, and the cache must grow by a quarter until the
- * next attempt. */
-void ki_body_packer_train(ki_body_packer *packer, const ki_str *samples, size_t count, size_t cache_bytes,
-                          size_t plain);
+/* Returns true if a codec is to be made of a cache with this many bytes. */
+bool ki_body_packer_is_due(const ki_body_packer *packer, size_t cache_bytes);
+/* Makes a codec from some bodies of the cache. Without memory or bodies the one before stays, and the cache must grow
+ * by a quarter until the next attempt. */
+void ki_body_packer_train(ki_body_packer *packer, const ki_str *samples, size_t count, size_t cache_bytes);
 /* Packs a body into `packer->packed`. Errors: KI_ERR_NOT_FOUND (it stays plain: there is no codec, or nothing is
  * saved), KI_ERR_NO_MEMORY. */
 ki_status ki_body_packer_pack(ki_body_packer *packer, ki_str body);

@@ -119,7 +119,6 @@ ki_status ki_object_format_add_view(ki_object_format *format, const ki_field *fi
     if (!wider)
         return ki_error_no_memory(err, "making an object format");
     wider->keep = format->keep;
-    wider->limits = format->limits;
     wider->groups.seed = format->groups.seed;
     ki_object_format_set_pack(wider, format->packer.contexts, format->packer.pack_from);
     atomic_store(&wider->is_for_transform, atomic_load(&format->is_for_transform));

@@ -13,16 +13,13 @@
 /* The request header that asks for one, or for a watch of them. A server that cannot sends the object. */
 #define KI_ACCEPT_METADATA "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 
-/* What all objects of a cache with `keep_at_limit` have: labels and view. */
-#define KI_KEEP_AT_LIMIT ((ki_keep)(KI_KEEP_KEYS + 1))
-
 /* What all objects of a cache with KI_KEEP_VIEW have if the view has the map of all labels. */
-#define KI_KEEP_VIEW_AND_LABELS ((ki_keep)(KI_KEEP_KEYS + 2))
+#define KI_KEEP_VIEW_AND_LABELS ((ki_keep)(KI_KEEP_KEYS + 1))
 
 /* Returns what all objects of a cache with these options have. `format`: the first one that makes its objects; NULL:
  * the cache's source is the program's own. */
 ki_keep ki_keep_of_all(const ki_informer_options *options, const ki_object_format *format);
-/* Returns "object", "metadata", "view", "keys", "view at a memory limit" or, with labels, "view"; NULL: no value. */
+/* Returns "object", "metadata", "view", "keys" or, with labels, "view"; NULL: no value. */
 const char *ki_keep_name(ki_keep keep);
 /* Returns true if the objects have their labels. */
 bool ki_keep_has_labels(ki_keep keep);

@@ -10,7 +10,6 @@
 #include "src/object/body_packer.h"
 #include "src/object/format.h"
 #include "src/object/group.h"
-#include "src/object/memory_limits.h"
 #include "src/object/view.h"
 
 #define KI_OBJECT_TEXT_MAX ((size_t)1024 * 1024 * 1024) /* bytes of JSON; offsets have 32 bits */
@@ -50,7 +49,6 @@ struct ki_object_format {
     bool keep_managed_fields;
     bool reads_managed_fields; /* keeps them, or a view has some of them */
     ki_keep keep;
-    ki_memory_limits limits;
     ki_view *view; /* of all parts, one behind the other; NULL: no view */
     size_t part_count;
     ki_object_format *narrower; /* a reference to the format that this one adds a view to: objects and sources use it */

@@ -12,19 +12,12 @@ void ki_object_format_set_pack(ki_object_format *format, ki_body_contexts *conte
     ki_body_packer_init(&format->packer, &format->allocator, contexts, pack_from);
 }
 
-void ki_object_format_set_limits(ki_object_format *format, const ki_memory_limits *limits) {
-    format->limits = *limits;
-}
-
 ki_object_format *ki_object_format_of(const ki_object *obj) {
     return ki_format_of(obj);
 }
 
 bool ki_object_format_is_due(const ki_object_format *format, size_t cache_bytes) {
-    const ki_memory_account *account = format->limits.account;
-    size_t own = format->limits.own;
-    bool is_scarce = (own && cache_bytes >= own / 2) || (account && ki_memory_account_is_scarce(account));
-    return ki_body_packer_is_due(&format->packer, cache_bytes, is_scarce);
+    return ki_body_packer_is_due(&format->packer, cache_bytes);
 }
 
 bool ki_object_format_packs(const ki_object_format *format) {
@@ -39,10 +32,8 @@ void ki_object_format_train(ki_object_format *format, ki_object *const *objects,
     ki_body bodies[KI_BODY_SAMPLES_MAX];
     ki_str samples[KI_BODY_SAMPLES_MAX] = { { NULL, 0 } };
     ki_object *sampled[KI_BODY_SAMPLES_MAX];
-    size_t used = 0, opened = 0, plain = 0, all = 1;
+    size_t used = 0, opened = 0;
     for (size_t i = 0; i < count && i < KI_BODY_SAMPLES_MAX && opened < TRAINED_MAX; i++) {
-        plain += objects[i]->is_packed ? 0 : objects[i]->body_size;
-        all += ki_object_memory(objects[i]);
         if (!objects[i]->body_size || ki_body_open(objects[i], &bodies[used], NULL))
             continue;
         sampled[used] = objects[i];
@@ -50,8 +41,7 @@ void ki_object_format_train(ki_object_format *format, ki_object *const *objects,
         opened += samples[used].size;
         used++;
     }
-    ki_body_packer_train(&format->packer, samples, used, cache_bytes,
-                         (size_t)((double)plain / (double)all * (double)cache_bytes));
+    ki_body_packer_train(&format->packer, samples, used, cache_bytes);
     for (size_t i = 0; i < used; i++)
         ki_body_close(sampled[i], &bodies[i]);
 }
@@ -72,7 +62,7 @@ static void copy_head(const ki_object *obj, ki_object *to) {
     ki_object_each_text(to, keep_text, NULL);
 }
 
-ki_status ki_object_try_pack(ki_object *obj, ki_object **ret_obj) {
+static ki_status try_pack(ki_object *obj, ki_object **ret_obj) {
     ki_object_format *format = ki_format_of(obj);
     ki_body_packer *packer = &format->packer;
     ki_status status = obj->is_packed ? KI_ERR_NOT_FOUND : ki_body_packer_pack(packer, ki_object_plain_body(obj));
@@ -97,25 +87,9 @@ ki_status ki_object_try_pack(ki_object *obj, ki_object **ret_obj) {
 
 ki_object *ki_object_pack(ki_object *obj) {
     ki_object *packed;
-    return ki_object_try_pack(obj, &packed) ? ki_object_ref(obj) : packed;
+    return try_pack(obj, &packed) ? ki_object_ref(obj) : packed;
 }
 
 bool ki_object_is_packed(const ki_object *obj) {
     return obj->is_packed;
-}
-
-/* --- without the content, above a limit --------------------------------------------------------------------------- */
-
-ki_object *ki_object_drop_content(ki_object *obj) {
-    if (!obj->body_size)
-        return ki_object_ref(obj);
-    uint64_t digest = ki_object_digest(obj);
-    ki_object *made = ki_alloc(&ki_format_of(obj)->allocator, obj->body_at + sizeof digest);
-    if (!made)
-        return ki_object_ref(obj);
-    copy_head(obj, made);
-    made->body_size = 0;
-    made->is_packed = false;
-    memcpy((char *)made + made->body_at, &digest, sizeof digest);
-    return made;
 }

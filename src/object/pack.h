@@ -5,13 +5,9 @@
 
 #include "src/object/body_codec.h"
 #include "src/object/format.h"
-#include "src/object/memory_limits.h"
 
 /* Has objects of this format packed once the cache has `pack_from` bytes. Before the first object. */
 void ki_object_format_set_pack(ki_object_format *format, ki_body_contexts *contexts, size_t pack_from);
-
-/* Sets the limits of the cache's memory. Before the first object. */
-void ki_object_format_set_limits(ki_object_format *format, const ki_memory_limits *limits);
 
 /* Returns the format of an object, borrowed. */
 ki_object_format *ki_object_format_of(const ki_object *obj);
@@ -27,12 +23,6 @@ void ki_object_format_train(ki_object_format *format, ki_object *const *objects,
 /* Returns the packed object, or another reference to `obj`: if it is packed or has no content, if there is no codec
  * yet, if packing saves nothing, or if memory runs out. */
 ki_object *ki_object_pack(ki_object *obj);
-/* The same, but fails if memory runs out. Errors: KI_ERR_NO_MEMORY. */
-ki_status ki_object_try_pack(ki_object *obj, ki_object **ret_obj);
 bool ki_object_is_packed(const ki_object *obj);
-
-/* Returns the object with key, labels and view, and the digest of its content; or another reference to `obj`, if it has
- * no content, or if memory runs out. */
-ki_object *ki_object_drop_content(ki_object *obj);
 
 #endif

@@ -122,7 +122,7 @@ static ki_status check_view(const ki_allocator *allocator, const ki_informer_opt
 
 static ki_status new_selection(const ki_allocator *allocator, const ki_resource *resource, bool is_by_name,
                                const ki_informer_options *options, ki_selection **ret_selection, ki_error *err) {
-    char set_name[CHOICE_MAX + sizeof "(with )"], keep[32];
+    char set_name[CHOICE_MAX + sizeof "(with )"];
     const char *namespace_name = resource->namespaced ? or_empty(options->namespace_name) : "";
     const char *labels = or_empty(options->label_selector), *fields = or_empty(options->field_selector);
     if (options->keep < KI_KEEP_OBJECT || options->keep > KI_KEEP_KEYS)
@@ -147,8 +147,7 @@ static ki_status new_selection(const ki_allocator *allocator, const ki_resource 
     ki_buffer memory;
     ki_buffer_init(&memory, allocator, 0);
     ki_buffer_append(&memory, &empty, sizeof empty);
-    snprintf(keep, sizeof keep, "%s%s", ki_keep_name(options->keep), options->keep_at_limit ? " or view" : "");
-    append_texts(&memory, resource, namespace_name, labels, fields, keep,
+    append_texts(&memory, resource, namespace_name, labels, fields, ki_keep_name(options->keep),
                  options->keep == KI_KEEP_OBJECT ? "" : ki_keep_name(options->keep));
     ki_selection *selection = (void *)ki_buffer_take(&memory, NULL);
     if (!selection)

@@ -28,8 +28,8 @@ typedef struct ki_selection {
     bool is_set; /* of a set of namespaces: `namespace_name` is its name in parentheses, or "" */
     /* Of a selection by name: `resource` has neither version nor kind, and counts as namespaced. */
     bool is_by_name;
-    const char *keep_name; /* "object", "metadata", "view" or "keys"; with `keep_at_limit` "object or view" */
-    ki_str key;            /* equal for equal selections; names no kind */
+    const char *keep_name;                /* "object", "metadata", "view" or "keys" */
+    ki_str key;                           /* equal for equal selections; names no kind */
     _Atomic(struct ki_selection *) found; /* the selection of the resource that has the name; NULL: not found yet */
     struct ki_selection *older;           /* what was found before; other threads may still read it */
 } ki_selection;

@@ -3,7 +3,10 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/cache/informer/informer_parts.h"
 #include "src/factory/factory.h"
+#include "src/object/object.h"
+#include "src/object/pack.h"
 #include "tests/support/test.h"
 
 #include <stdio.h>
@@ -276,6 +279,11 @@ double stage_metric(controller_stage *s, const char *name) {
     }
     ki_metrics_text_free(text);
     return value;
+}
+
+void stage_pack_from(ki_informer *informer, size_t bytes) {
+    ki_object_format *format = informer->options.format;
+    ki_object_format_set_pack(format, format->packer.contexts, bytes);
 }
 
 /* --- the stage of the test that runs ------------------------------------------------------------------------------ */

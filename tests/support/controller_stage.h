@@ -81,5 +81,7 @@ void stage_expect(controller_stage *s, const char *notes);
 void stage_expect_any_order(controller_stage *s, const char *notes);
 /* Returns the value of the first sample in ki_factory_metrics_text that begins with `name`; -1 if there is none. */
 double stage_metric(controller_stage *s, const char *name);
+/* Has an informer's objects packed from this many bytes on. Before its first object. */
+void stage_pack_from(ki_informer *informer, size_t bytes);
 
 #endif

@@ -86,8 +86,8 @@ typedef struct ki_watch_handler {
     /* err NULL: the server closed the watch cleanly. `opened`: the error came after on_open. `in_stream`: the error was
      * an ERROR event. The reflector watches again, from the last version, after NULL; after KI_ERR_CONNECT,
      * KI_ERR_TIMEOUT and KI_ERR_UNEXPECTED_EOF if `opened` and not `in_stream`; after KI_ERR_CONNECT and KI_ERR_SYSTEM
-     * if not `opened`; after `http_status` 429; and after 500 as long as internal_error_retry_ms says. After all
-     * others, such as KI_ERR_EXPIRED, it lists, as it does after a watch of less than a second without an event. */
+     * if not `opened`; and after `http_status` 429. After all others, such as KI_ERR_EXPIRED, it lists, as it does
+     * after a watch of less than a second without an event. */
     void (*on_end)(const ki_error *err, bool opened, bool in_stream, void *user) KI_NOEXCEPT;
     void *user;
 } ki_watch_handler;

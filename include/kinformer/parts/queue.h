@@ -62,7 +62,6 @@ typedef struct ki_listing {
     const char *resource_version;
     const char *namespace_name; /* the list is of one namespace: no other known object is deleted; NULL: of all */
     bool is_initial;            /* part of the first lists (ki_queue_has_synced), as the first list of all objects is */
-    size_t bytes;               /* memory of the objects, which an informer counts for its limits; 0: not counted */
 } ki_listing;
 
 typedef struct ki_queue_options {

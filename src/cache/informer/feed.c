@@ -144,14 +144,6 @@ static void on_dropped(ki_object **objects, size_t count, void *user) {
     ki_deferred_add_objects(&feed->informer->deferred, objects, count);
 }
 
-static size_t excess(size_t bytes, void *user) {
-    return ki_feed_list_excess(user, bytes);
-}
-
-static void on_queued(void *user) {
-    ki_feed_list_queued(user);
-}
-
 static ki_status transform(ki_object *obj, ki_object **ret_obj, void *user) {
     const ki_informer *informer = user;
     ki_callback callback;
@@ -264,8 +256,6 @@ void ki_feed_open(ki_feed *feed, ki_list_watch *source) {
         .freshness = &feed->freshness,
         .unreadable = &feed->unreadable,
         .on_dropped = on_dropped,
-        .excess = excess,
-        .on_queued = on_queued,
     };
     feed->source = source;
     ki_reflector_open(&feed->reflector, &options, &shared);

@@ -50,12 +50,7 @@ static bool read_health(const ki_informer *informer, int64_t now, ki_health *hea
     health->staleness_ms = atomic_load(&informer->has_new_set) ? -1 : in_milliseconds(age);
     health->objects = ki_store_count(informer->store);
     health->object_bytes = ki_informer_object_bytes(informer);
-    health->is_over_memory_limit = ki_informer_exceeds_limit(informer);
-    const ki_memory_account *account = informer->options.account;
-    health->is_over_factory_limit = account && ki_memory_account_is_over(account);
-    health->factory_object_bytes = account ? ki_memory_account_bytes(account) : health->object_bytes;
-    if (informer->options.given.keep_at_limit)
-        health->without_content = ki_store_without_content(informer->store);
+    health->is_over_memory_limit = ki_informer_is_over_limit(informer);
     health->failures = ki_feeds_failures(informer);
     health->unreadable =
         ki_feeds_describe_unreadable(informer, health->unreadable_message, sizeof health->unreadable_message);

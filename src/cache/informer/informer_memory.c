@@ -1,11 +1,10 @@
-/* informer_memory.c: where an informer's memory is, counted when it is asked for (any thread), and the limits of the
- * objects' memory (the loop).
- *
- * From half of a limit on, objects are packed. At a limit the informer continues: a cache that lacks objects would be
- * wrong. What happens then is up to the program, which gets KI_ERR_LIMIT in its watch error handler (limit_reports.c).
- * Whether contents are dropped is its choice (packing.c). */
+/* informer_memory.c: where an informer's memory is, counted when it is asked for (any thread), and the limit of its
+ * objects' memory, which is reported (the loop). Above it the informer continues: a cache that lacks objects would be
+ * wrong. */
 #include <kinformer/memory.h>
 
+#include "src/base/error.h"
+#include "src/base/log.h"
 #include "src/cache/informer/informer_parts.h"
 #include "src/cache/listener/listener.h"
 #include "src/cache/store/snapshot.h"
@@ -61,7 +60,7 @@ void ki_informer_memory_sized(ki_informer *informer, ki_memory *ret_memory, size
     memcpy(ret_memory, &sum.memory, size < sizeof sum.memory ? size : sizeof sum.memory);
 }
 
-/* --- limits ------------------------------------------------------------------------------------------------------- */
+/* --- the limit ---------------------------------------------------------------------------------------------------- */
 
 size_t ki_informer_object_bytes(const ki_informer *informer) {
     ki_object_format *format = informer->options.format;
@@ -70,95 +69,20 @@ size_t ki_informer_object_bytes(const ki_informer *informer) {
     return ki_store_object_bytes(informer->store) + ki_object_format_group_bytes(ki_object_format_newest(format));
 }
 
-bool ki_informer_exceeds_limit(const ki_informer *informer) {
-    size_t goal = ki_memory_goal(informer->options.given.memory_limit);
-    return ki_informer_is_over_limit(informer) && ki_informer_object_bytes(informer) > goal;
-}
-
-/* The other informers may have objects to pack, or contents to drop, or need drop no more. */
-static void wake_others(const ki_informer *informer) {
-    const ki_memory_account *account = informer->options.account;
-    for (ki_informer *other = account ? account->first : NULL; other; other = other->next_in_account)
-        if (other != informer)
-            ki_step_loop_wake(&other->step_loop);
-}
-
-static void update_pressure(ki_informer *informer) {
-    ki_memory_account *account = informer->options.account;
-    atomic_store(&informer->pressure,
-                 ki_memory_pressure_of(informer->checked_bytes, 0, informer->options.given.memory_limit,
-                                       atomic_load(&informer->pressure)));
-    if (!account)
-        return;
-    ki_memory_pressure before = atomic_load(&account->pressure), pressure = ki_memory_account_pressure(account);
-    if (pressure == before)
-        return;
-    atomic_store(&account->pressure, pressure);
-    account->is_reported = account->is_reported && ki_memory_account_is_over(account);
-    wake_others(informer);
-}
-
-/* Has the objects packed that came before there was a dictionary, or before memory was scarce. The others wait. */
-static void update_packing(ki_informer *informer) {
-    const ki_memory_account *account = informer->options.account;
-    ki_object_format *format = informer->options.format;
-    ki_packing before = informer->packing;
-    bool is_scarce = atomic_load(&informer->pressure) || (account && atomic_load(&account->pressure));
-    bool can_pack = format && !atomic_load(&informer->is_removed);
-    if (can_pack && is_scarce)
-        ki_informer_train(informer);
-    can_pack = can_pack && ki_object_format_packs(ki_object_format_newest(format));
-    if (!can_pack || (!is_scarce && before == KI_HAS_PACKED)) {
-        informer->packing = KI_PACKS_NOTHING;
-    } else if (before == KI_PACKS_STORE && !informer->places) {
-        informer->packing = KI_HAS_PACKED;
-    } else if (is_scarce && before == KI_PACKS_NOTHING) {
-        informer->packing = KI_PACKS_STORE;
-        informer->places = KI_TREE_PLACES;
-    }
-    if (before == KI_PACKS_STORE && informer->packing != before)
-        wake_others(informer);
+bool ki_informer_is_over_limit(const ki_informer *informer) {
+    return atomic_load(&informer->is_over_limit);
 }
 
 void ki_informer_check_memory(ki_informer *informer) {
-    bool was_over = ki_informer_is_over_limit(informer);
-    ki_informer_note_stored(informer, ki_informer_object_bytes(informer));
-    update_pressure(informer);
-    update_packing(informer);
-    ki_informer_report_limits(informer, !was_over && ki_informer_is_over_limit(informer));
-}
-
-static size_t excess_of_all(const ki_memory_account *account) {
-    if (account && atomic_load(&account->pressure) == KI_MEMORY_OVER)
-        return ki_memory_above(atomic_load(&account->bytes), ki_memory_goal(account->limit));
-    return account && account->limit ? ki_memory_above(ki_memory_account_bytes(account), account->limit) : 0;
-}
-
-size_t ki_informer_excess(const ki_informer *informer) {
-    size_t limit = informer->options.given.memory_limit, all = excess_of_all(informer->options.account);
-    size_t own =
-        ki_informer_is_over_limit(informer) ? ki_memory_above(informer->checked_bytes, ki_memory_goal(limit)) : 0;
-    return own > all ? own : all;
-}
-
-/* --- the account of all informers --------------------------------------------------------------------------------- */
-
-void ki_informer_join_account(ki_informer *informer) {
-    ki_memory_account *account = informer->options.account;
-    if (!account)
+    size_t limit = informer->options.given.memory_limit, bytes = limit ? ki_informer_object_bytes(informer) : 0;
+    bool was_over = ki_informer_is_over_limit(informer), is_over = bytes > (was_over ? limit - limit / 10 : limit);
+    atomic_store(&informer->is_over_limit, is_over);
+    if (was_over || !is_over)
         return;
-    informer->next_in_account = account->first;
-    account->first = informer;
-}
-
-void ki_informer_leave_account(ki_informer *informer) {
-    ki_memory_account *account = informer->options.account;
-    ki_informer **at = account ? &account->first : NULL;
-    while (at && *at && *at != informer)
-        at = &(*at)->next_in_account;
-    if (!at || !*at)
-        return;
-    *at = informer->next_in_account;
-    if (informer->packing == KI_PACKS_STORE) /* others wait for it */
-        wake_others(informer);
+    ki_error err = KI_ERROR_INIT;
+    ki_error_set(&err, KI_ERR_LIMIT, "the cache's objects take %zu bytes, more than the informer's memory_limit of %zu",
+                 bytes, limit);
+    ki_log_write(ki_engine_log(informer->engine), KI_LOG_WARNING, "informer", "%s: %s", informer->selection->name,
+                 ki_error_message(&err));
+    ki_informer_report(informer, &err, "");
 }

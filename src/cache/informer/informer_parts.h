@@ -1,6 +1,6 @@
 /* informer_parts.h: the struct of an informer, for the files that implement it: shared_informer.c (creation, start,
  * stop), feed.c (its sources), process_item.c (processes one item), registration.c (handlers), settings.c,
- * informer_health.c, informer_memory.c, list_memory.c, packing.c, limit_reports.c, namespace_check.c, namespace_set.c,
+ * informer_health.c, informer_memory.c, packing.c, namespace_check.c, namespace_set.c,
  * informer_read.c, informer_deleted.c, removal.c, wait_for_sync.c and wait_for.c. */
 #ifndef KI_CACHE_INFORMER_PARTS_H
 #define KI_CACHE_INFORMER_PARTS_H
@@ -32,21 +32,6 @@ struct ki_namespaces {
     size_t count;
     const char *names[];
 };
-
-/* Above half of a limit, with a dictionary, all objects are packed. */
-typedef enum ki_packing {
-    KI_PACKS_NOTHING,
-    KI_PACKS_STORE, /* those of the store are being packed: nobody in the account drops contents before */
-    KI_HAS_PACKED
-} ki_packing;
-
-/* What the program knows of contents that were dropped; each includes what is before it. */
-typedef enum ki_limit_report {
-    KI_REPORTED_NOTHING,
-    KI_REPORTED_DROP, /* objects lost their content */
-    KI_REPORTED_NONE, /* none has its content */
-    KI_REPORTED_TOTAL /* the objects of all informers take more than the factory's limit */
-} ki_limit_report;
 
 struct ki_informer {
     /* Constant. */
@@ -107,20 +92,14 @@ struct ki_informer {
     size_t listed;                           /* objects of the current lists */
     ki_consistency_check *consistency_check; /* NULL: none */
     ki_timer resync_timer;
-    size_t load;                  /* as given to the last ki_informer_note_queue */
-    size_t repeated;              /* events of the item in process that are dropped: they repeat known states */
-    bool is_held;                 /* a watch is paused: many changes are queued, or wait for a handler */
-    bool is_resync_waiting;       /* a resync is due, and the previous one is not finished */
-    bool has_namespaces;          /* the first set has all its feeds */
-    size_t checked_bytes;         /* the objects' memory at the last ki_informer_check_memory */
-    size_t arriving;              /* bytes more once the lists that arrive are applied; of all feeds */
-    size_t queued;                /* the same of the queued lists */
-    ki_informer *next_in_account; /* while the informer runs */
-    ki_packing packing;
-    unsigned places; /* of the store, which ki_informer_shrink has not seen yet (tree.h) */
-    ki_limit_report reported;
-    ki_state logged_state;   /* the last state that was logged */
-    uint64_t logged_message; /* hash of its message */
+    size_t load;               /* as given to the last ki_informer_note_queue */
+    size_t repeated;           /* events of the item in process that are dropped: they repeat known states */
+    bool is_held;              /* a watch is paused: many changes are queued, or wait for a handler */
+    bool is_resync_waiting;    /* a resync is due, and the previous one is not finished */
+    bool has_namespaces;       /* the first set has all its feeds */
+    ki_informer *next_running; /* of `options.running` */
+    ki_state logged_state;     /* the last state that was logged */
+    uint64_t logged_message;   /* hash of its message */
     ki_deferred deferred;
     ki_report_limit report_limit;
     ki_timer detector_timer;
@@ -131,15 +110,15 @@ struct ki_informer {
 
     /* Any thread. */
     ki_metrics_record metrics;
-    _Atomic ki_memory_pressure pressure; /* of memory_limit; the loop sets it */
-    _Atomic bool has_fallen_back;        /* all namespaces are forbidden: it uses the allowed ones */
-    _Atomic bool has_other_namespaces;   /* those of `namespaces` have changed */
-    _Atomic bool has_new_set;            /* a set was given whose namespaces are not all in the cache yet */
-    _Atomic bool is_blocked;             /* what is not listed is blocked; set under `wait_lock` */
-    _Atomic bool is_removed;             /* removed from the factory; set under `change_lock` and `wait_lock` */
-    _Atomic bool synced;                 /* set under `wait_lock` and `change_lock`; a removed informer is not */
-    ki_task remove_task;                 /* stops a removed informer */
-    ki_task relist_task;                 /* lists again, for a view that was added */
+    _Atomic bool is_over_limit;        /* above memory_limit, and until a tenth is free; the loop sets it */
+    _Atomic bool has_fallen_back;      /* all namespaces are forbidden: it uses the allowed ones */
+    _Atomic bool has_other_namespaces; /* those of `namespaces` have changed */
+    _Atomic bool has_new_set;          /* a set was given whose namespaces are not all in the cache yet */
+    _Atomic bool is_blocked;           /* what is not listed is blocked; set under `wait_lock` */
+    _Atomic bool is_removed;           /* removed from the factory; set under `change_lock` and `wait_lock` */
+    _Atomic bool synced;               /* set under `wait_lock` and `change_lock`; a removed informer is not */
+    ki_task remove_task;               /* stops a removed informer */
+    ki_task relist_task;               /* lists again, for a view that was added */
     char synced_version[KI_RESOURCE_VERSION_MAX + 1]; /* constant once `synced` */
     ki_health_record health;
     ki_health_stuck stuck;      /* of `health` */
@@ -162,8 +141,6 @@ ki_status ki_informer_set_stopped(const ki_informer *informer, ki_status status,
 /* shared_informer.c */
 /* Begins the waiting resync if the previous one is finished. */
 void ki_informer_continue_resync(ki_informer *informer);
-/* Returns how many waiting changes pause the watch, or keep it paused. Loop. */
-size_t ki_informer_much(const ki_informer *informer);
 /* The queue has grown, or a step has ended. Pauses the watch while too many changes are queued or wait for a
  * handler; resumes it afterwards. `load`: of ki_processor_load. `is_stored`: the store has all that is not queued; the
  * metrics then take the queue's length. Loop; not under change_lock. */
@@ -235,62 +212,17 @@ void ki_informer_note_progress(ki_informer *informer);
 /* informer_health.c: logs the state if it differs from the last logged one. `has_cause`: a failure or a missing
  * response set the state. Loop. */
 void ki_informer_log_state(ki_informer *informer, bool has_cause);
-/* packing.c: gets what the store keeps of an object: its key, the packed object, the one without its content, or `obj`
- * itself, as a reference. Errors: KI_ERR_NO_MEMORY. Loop. */
-ki_status ki_informer_keep(ki_informer *informer, ki_object *obj, ki_object **ret_kept);
-/* packing.c: packs some objects in the store while they take more than half of a limit. Once all informers have packed,
- * drops their content while they take more than a limit: of about `units` of them. Errors: KI_ERR_NOT_FOUND (nothing is
- * left to do), KI_ERR_NO_MEMORY. Loop; not under change_lock. */
-ki_status ki_informer_shrink(ki_informer *informer, size_t units, ki_error *err);
+/* packing.c: gets what the store keeps of an object: its key, the packed object, or `obj` itself, as a reference.
+ * Errors: KI_ERR_NO_MEMORY. Loop. */
+ki_status ki_object_kept(ki_object *obj, ki_object **ret_kept);
 /* packing.c: the `pack` of the processor; `user` is the informer. Loop; caller holds change_lock. */
 ki_object *ki_informer_pack_waiting(const ki_change *change, void *user);
-/* informer_memory.c: counts the objects' memory, and reports it above a limit. If the factory's limit is crossed, or
- * half of it, the other informers take a step. Loop; not under change_lock. */
+/* informer_memory.c: reports the objects' memory once above the limit. Loop; not under change_lock. */
 void ki_informer_check_memory(ki_informer *informer);
-/* limit_reports.c: reports what has become so. `is_over`: its own limit is exceeded since. Loop; not under
- * change_lock. */
-void ki_informer_report_limits(ki_informer *informer, bool is_over);
-/* informer_memory.c: returns the bytes to be freed until a tenth of each exceeded limit is free; of one that only lists
- * exceed, until they do not. Loop. */
-size_t ki_informer_excess(const ki_informer *informer);
+/* informer_memory.c: returns true above the informer's limit, and until a tenth is free. Any thread. */
+bool ki_informer_is_over_limit(const ki_informer *informer);
 /* informer_memory.c: returns the bytes of the cache's objects, with what they share. Any thread. */
 size_t ki_informer_object_bytes(const ki_informer *informer);
-/* informer_memory.c: returns true if the cache exceeds its own limit, also now: what handlers and readers have released
- * since the loop's last step is not counted. Any thread. */
-bool ki_informer_exceeds_limit(const ki_informer *informer);
-/* informer_memory.c: from now on, until ki_informer_leave_account, the informer takes a step when all informers of its
- * factory together go above their limit, or half of it, or below. Loop. */
-void ki_informer_join_account(ki_informer *informer);
-/* The same in reverse; also of one that has not joined, or has left. Loop. */
-void ki_informer_leave_account(ki_informer *informer);
-/* list_memory.c: leaves the account, and takes the informer's objects out of it, before it is freed. */
-void ki_informer_clear_account(ki_informer *informer);
-/* list_memory.c: `excess` and `on_queued` of the feed's reflector. Loop. */
-size_t ki_feed_list_excess(ki_feed *feed, size_t bytes);
-void ki_feed_list_queued(ki_feed *feed);
-/* list_memory.c: the store has `stored` bytes, after `checked_bytes`: counts them, and what is expected. Loop. */
-void ki_informer_note_stored(ki_informer *informer, size_t stored);
-/* Returns the bytes more once all lists are applied, about. Loop. */
-static inline size_t ki_informer_expected_bytes(const ki_informer *informer) {
-    return informer->arriving + informer->queued;
-}
-/* Returns how many objects have all of their content. Loop. */
-static inline size_t ki_informer_content_count(const ki_informer *informer) {
-    return ki_store_count(informer->store) - ki_store_without_content(informer->store);
-}
-/* Returns true if objects may lose their content above a limit. */
-static inline bool ki_informer_may_drop(const ki_informer *informer) {
-    return informer->options.given.keep_at_limit != KI_KEEP_OBJECT;
-}
-/* Returns true above the informer's own limit. Any thread. */
-static inline bool ki_informer_is_over_limit(const ki_informer *informer) {
-    return atomic_load(&informer->pressure) == KI_MEMORY_OVER;
-}
-/* Returns true above a limit, its own or its factory's. Any thread. */
-static inline bool ki_informer_is_above(const ki_informer *informer) {
-    const ki_memory_account *account = informer->options.account;
-    return ki_informer_is_over_limit(informer) || (account && ki_memory_account_is_over(account));
-}
 /* packing.c: has the next objects packed with a dictionary of the cache's objects, if it is time. Loop; not under
  * change_lock. */
 void ki_informer_train(ki_informer *informer);

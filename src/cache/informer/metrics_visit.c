@@ -89,18 +89,6 @@ static const ki_metric table[KI_METRIC_COUNT] = {
     [KI_METRIC_OVER_LIMIT] = { .name = "informer_over_memory_limit",
                                .help = "1 while the objects in the cache take more than the informer's memory limit",
                                .type = KI_METRIC_GAUGE },
-    [KI_METRIC_OVER_FACTORY_LIMIT] = { .name = "informer_over_factory_memory_limit",
-                                       .help = "1 while the objects of all informers take more than the factory's "
-                                               "memory limit",
-                                       .type = KI_METRIC_GAUGE },
-    [KI_METRIC_FACTORY_OBJECT_BYTES] = { .name = "informer_factory_object_bytes",
-                                         .help = "Memory of the objects of all informers, also of lists that arrive: "
-                                                 "as the factory's memory limit counts it",
-                                         .type = KI_METRIC_GAUGE,
-                                         .unit = "bytes" },
-    [KI_METRIC_WITHOUT_CONTENT] = { .name = "informer_objects_without_content",
-                                    .help = "Objects in the cache that lost their content at a memory limit",
-                                    .type = KI_METRIC_GAUGE },
     [KI_METRIC_PENDING] = { .name = "informer_pending_notifications",
                             .help = "Changes that wait for handlers of this name",
                             .type = KI_METRIC_GAUGE },
@@ -266,14 +254,7 @@ static void visit_cache(const ki_informer *informer, const ki_metrics_visit *to)
     if (staleness != KI_NEVER && !atomic_load(&informer->has_new_set))
         pass(informer, to, KI_METRIC_STALENESS, NULL, (double)staleness / KI_METRIC_NANOSECONDS);
     if (informer->options.given.memory_limit)
-        pass(informer, to, KI_METRIC_OVER_LIMIT, NULL, ki_informer_exceeds_limit(informer) ? 1 : 0);
-    const ki_memory_account *account = informer->options.account;
-    if (account && account->limit) {
-        pass(informer, to, KI_METRIC_OVER_FACTORY_LIMIT, NULL, ki_memory_account_is_over(account) ? 1 : 0);
-        pass(informer, to, KI_METRIC_FACTORY_OBJECT_BYTES, NULL, (double)ki_memory_account_bytes(account));
-    }
-    if (informer->options.given.keep_at_limit)
-        pass(informer, to, KI_METRIC_WITHOUT_CONTENT, NULL, (double)snapshot->without_content);
+        pass(informer, to, KI_METRIC_OVER_LIMIT, NULL, ki_informer_is_over_limit(informer) ? 1 : 0);
     ki_snapshot_unref(snapshot);
 }
 

@@ -16,10 +16,6 @@
 #include "src/object/object.h"
 #include "src/object/pack.h"
 
-enum {
-    SHRINK_BESIDE = 4 /* objects that lose memory with each item, while the cache is above a limit */
-};
-
 /* --- what a delta does to its object ------------------------------------------------------------------------------ */
 
 /* Also keeps the object for lookups of deleted ones. */
@@ -84,7 +80,7 @@ static const char *version_after(const ki_informer *informer, const ki_deltas *d
 
 static ki_status stage_put(ki_informer *informer, ki_object *obj) {
     ki_object *kept;
-    ki_status status = ki_informer_keep(informer, obj, &kept);
+    ki_status status = ki_object_kept(obj, &kept);
     if (status)
         return status;
     status = ki_store_stage_put(informer->store, kept, ki_object_is_packed(kept) ? obj : kept);
@@ -207,10 +203,10 @@ static bool is_listed(const ki_informer *informer) {
 /* Returns the bits of the fields that objects of the factory's other informers with the same struct have. All, if one
  * of them has not synced: the last one names the fields that none has. */
 static uint64_t fields_elsewhere(const ki_informer *informer) {
-    const ki_memory_account *account = informer->options.account;
+    ki_informer *const *running = informer->options.running;
     const ki_field *fields = informer->options.given.view;
     uint64_t seen = 0;
-    for (const ki_informer *other = account && fields ? account->first : NULL; other; other = other->next_in_account) {
+    for (const ki_informer *other = running && fields ? *running : NULL; other; other = other->next_running) {
         ki_object_format *format = other != informer ? other->options.format : NULL;
         format = format ? ki_object_format_newest(format) : NULL;
         if (format && ki_object_format_find_view(format, fields) == 0)
@@ -255,7 +251,7 @@ static bool has_more(const ki_informer *informer) {
 /* Ends a step: wakes listeners, unless more changes follow at once, and releases the change lock. `is_stored`: the
  * store has the item in process, which is not counted as queued any more. */
 static void end_step(ki_informer *informer, bool is_stored) {
-    size_t load = ki_processor_load(&informer->processor, ki_informer_much(informer));
+    size_t load = ki_processor_load(&informer->processor);
     if (informer->processor.has_news && !has_more(informer))
         ki_processor_wake(&informer->processor);
     ki_fair_mutex_unlock(&informer->change_lock);
@@ -365,9 +361,5 @@ ki_status ki_informer_step(void *user, ki_error *err) {
         ki_informer_end_removed(informer);
     if (status == KI_ERR_NOT_FOUND)
         status = process_drained(informer, err);
-    bool is_idle = status == KI_ERR_NOT_FOUND;
-    if (status && !is_idle)
-        return status;
-    ki_status shrunk = ki_informer_shrink(informer, is_idle ? KI_INFORMER_SLICE : SHRINK_BESIDE, err);
-    return is_idle || shrunk != KI_ERR_NOT_FOUND ? shrunk : KI_OK;
+    return status;
 }

@@ -85,8 +85,6 @@ static ki_status check_handler(const ki_handler *handler, const ki_registration_
                             "ki_registration_options without a size: use KI_REGISTRATION_OPTIONS()");
     if (keep == KI_KEEP_KEYS && handler->filter)
         return ki_error_set(err, KI_ERR_INVALID, "a handler with a filter, but the cache keeps only the keys");
-    if (options && options->delivery != KI_DELIVER_ALL && options->delivery != KI_DELIVER_LATEST)
-        return ki_error_set(err, KI_ERR_INVALID, "no such delivery: %d", (int)options->delivery);
     return KI_OK;
 }
 
@@ -111,7 +109,6 @@ ki_status ki_informer_register(ki_informer *informer, const ki_handler *handler,
         .user = user,
         .registration = &given,
         .keep = ki_keep_of_all(&informer->options.given, informer->options.format),
-        .seed = informer->options.seed,
         .on_end = on_listener_end,
         .end_user = informer,
     };

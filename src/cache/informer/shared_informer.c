@@ -78,10 +78,6 @@ static void on_mutation(const ki_error *err, const char *key, void *user) {
     ki_informer_report(user, err, key);
 }
 
-size_t ki_informer_much(const ki_informer *informer) {
-    return informer->is_held ? HELD_FROM / 2 : HELD_FROM;
-}
-
 void ki_informer_note_queue(ki_informer *informer, size_t load, bool is_stored) {
     if (atomic_load(&informer->is_removed))
         return;
@@ -90,7 +86,7 @@ void ki_informer_note_queue(ki_informer *informer, size_t load, bool is_stored) 
         ki_metrics_queue(&informer->metrics, queued);
     if (is_stored && !queued)
         ki_feeds_note_stored(informer);
-    bool is_much = queued + load >= ki_informer_much(informer);
+    bool is_much = queued + load >= (informer->is_held ? HELD_FROM / 2 : HELD_FROM);
     informer->load = load;
     if (is_much || informer->is_held)
         ki_feeds_hold(informer, is_much);
@@ -98,18 +94,14 @@ void ki_informer_note_queue(ki_informer *informer, size_t load, bool is_stored) 
 
 static size_t load_of(ki_informer *informer) {
     ki_fair_mutex_lock(&informer->change_lock);
-    size_t load = ki_processor_load(&informer->processor, ki_informer_much(informer));
+    size_t load = ki_processor_load(&informer->processor);
     ki_fair_mutex_unlock(&informer->change_lock);
     return load;
 }
 
-bool ki_informer_delivered(ki_informer *informer) {
-    if (ki_informer_is_above(informer) && informer->step_loop.is_open) /* what the handler had is counted no more */
-        ki_step_loop_wake(&informer->step_loop);
-    if (!informer->is_held)
-        return false;
-    ki_informer_note_queue(informer, load_of(informer), false);
-    return true;
+void ki_informer_delivered(ki_informer *informer) {
+    if (informer->is_held)
+        ki_informer_note_queue(informer, load_of(informer), false);
 }
 
 void ki_informer_note_progress(ki_informer *informer) {
@@ -441,6 +433,22 @@ static void close_parts(ki_informer *informer) {
     ki_step_loop_close(&informer->step_loop);
 }
 
+static void join_running(ki_informer *informer) {
+    if (!informer->options.running)
+        return;
+    informer->next_running = *informer->options.running;
+    *informer->options.running = informer;
+}
+
+/* Also of one that has not joined, or has left. */
+static void leave_running(ki_informer *informer) {
+    ki_informer **at = informer->options.running;
+    while (at && *at && *at != informer)
+        at = &(*at)->next_running;
+    if (at && *at)
+        *at = informer->next_running;
+}
+
 static ki_status start_locked(ki_informer *informer, ki_error *err) {
     ki_status status = ki_informer_check_runs(informer, err);
     if (status)
@@ -457,7 +465,7 @@ static ki_status start_locked(ki_informer *informer, ki_error *err) {
         return status;
     }
     informer->is_started = true;
-    ki_informer_join_account(informer);
+    join_running(informer);
     int64_t period = informer->processor.resync_ns;
     if (period > 0)
         ki_timer_set(&informer->resync_timer, ki_engine_now(informer->engine) + period);
@@ -490,7 +498,7 @@ ki_status ki_informer_start(ki_informer *informer, ki_error *err) {
 
 void ki_informer_end_work(ki_informer *informer, bool stops_handlers) {
     close_input(informer);
-    ki_informer_leave_account(informer);
+    leave_running(informer);
     ki_informer_unfollow_namespaces(informer);
     if (informer->queue)
         informer->queue->ops->close(informer->queue);
@@ -578,7 +586,6 @@ void ki_informer_free(ki_informer *informer) {
     ki_informer_free_namespaces(informer);
     ki_snapshot_unref(informer->cleared);
     ki_processor_free(&informer->processor);
-    ki_informer_clear_account(informer);
     ki_deferred_free(&informer->deferred);
     ki_deleted_objects_free(&informer->deleted);
     ki_store_free(informer->store);

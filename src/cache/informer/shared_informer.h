@@ -8,7 +8,6 @@
 #include "src/cache/store/store.h"
 #include "src/engine/engine.h"
 #include "src/object/format.h"
-#include "src/object/memory_limits.h"
 #include "src/object/selection.h"
 #include <kinformer/parts/list_watch.h>
 
@@ -27,8 +26,8 @@ typedef struct ki_shared_informer_options {
     /* Makes the source of one namespace of a set. Loop. */
     ki_status (*make_source)(ki_selection *selection, void *user, ki_list_watch **ret_source, ki_error *err);
     void *make_source_user;
-    ki_memory_account *account; /* outlives the informer; NULL: none */
-    const char *name;           /* label of metrics; outlives the informer; NULL: "" */
+    ki_informer **running; /* the first of the running informers of the factory; outlives the informer; NULL: none */
+    const char *name;      /* label of metrics; outlives the informer; NULL: "" */
 } ki_shared_informer_options;
 
 #define KI_RESYNC_MIN_MS INT64_C(1000)

@@ -8,19 +8,12 @@
 #include "src/object/selector.h"
 
 enum {
-    CHANGES_OF_REPORT = 100, /* changes after which on_changed is called although more are queued */
-    LOAD_BYTES = 20 * 1024,  /* waiting for a thread, as a load of 1 */
-    LOAD_LITTLE = 10,        /* below it, the thread has kept up */
-    LOOK_MS = 10,
-    QUICK_US = 200, /* for a change; a thread that takes longer is stuck or slow, */
-    SLOW_COST = 10  /* and what the watch waits for it counts so many times */
+    CHANGES_OF_REPORT = 100 /* changes after which on_changed is called although more are queued */
 };
-#define PAUSES_MAX KI_SECONDS(1)
 
 /* --- new, free ---------------------------------------------------------------------------------------------------- */
 
 static void run_turn(ki_task *task, void *user);
-static void look(ki_timer *timer, void *user);
 
 static ki_status make_locks(ki_listener *listener, ki_error *err) {
     ki_status status = ki_mutex_init(&listener->mutex, err);
@@ -68,9 +61,8 @@ ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_
     listener->on_loop = options->registration->on_loop;
     listener->on_end = options->on_end;
     listener->end_user = options->end_user;
-    ki_pending_init(&listener->pending, allocator, options->registration->delivery, options->seed);
+    ki_pending_init(&listener->pending, allocator);
     ki_task_init(&listener->task, options->engine, run_turn, listener);
-    ki_timer_init(&listener->look, options->engine, look, listener);
     *ret_listener = listener;
     return KI_OK;
 }
@@ -187,7 +179,6 @@ static void replay_one(ki_listener *listener, bool on_loop) {
     ki_object *held = ki_object_ref(obj);
     call_handler(listener, &(ki_change){ .type = KI_EVENT_ADD, .obj = held, .is_in_initial_list = true });
     ki_object_unref(held);
-    atomic_fetch_add_explicit(&listener->taken, 1, memory_order_relaxed);
     atomic_fetch_sub(&listener->to_replay, 1);
 }
 
@@ -246,17 +237,16 @@ static next_step next_step_of(const ki_listener *listener) {
         return STEP_SYNCED;
     if (is_synced && is_at(listener, KI_MARK_NAMESPACES))
         return STEP_NAMESPACES;
-    bool is_due = listener->pending.count == 0 || listener->unreported >= CHANGES_OF_REPORT;
+    bool is_due = listener->pending.changes.count == 0 || listener->unreported >= CHANGES_OF_REPORT;
     if (listener->handler.on_changed && listener->unreported && is_due && is_synced)
         return STEP_CHANGED;
-    return listener->pending.count ? STEP_CHANGE : STEP_NOTHING;
+    return listener->pending.changes.count ? STEP_CHANGE : STEP_NOTHING;
 }
 
 /* Caller holds the mutex. */
 static void pop(ki_listener *listener, ki_change *ret_change) {
     (void)ki_pending_pop(&listener->pending, ret_change);
-    atomic_fetch_add_explicit(&listener->taken, 1, memory_order_relaxed);
-    atomic_store(&listener->waiting, listener->pending.count);
+    atomic_store(&listener->waiting, listener->pending.changes.count);
 }
 
 /* Takes the next step. `wait`, for threads: waits until there is a step. */
@@ -306,7 +296,7 @@ static void close_listener(ki_listener *listener, bool on_loop) {
 /* Moves the pending notifications to `*ret_taken`. Caller holds the mutex. */
 static void take_pending(ki_listener *listener, ki_pending *ret_taken) {
     *ret_taken = listener->pending;
-    ki_pending_init(&listener->pending, ret_taken->allocator, ret_taken->delivery, ret_taken->by_key.seed);
+    ki_pending_init(&listener->pending, ret_taken->changes.allocator);
 }
 
 static void drop_pending(ki_listener *listener) {
@@ -333,7 +323,6 @@ static void thread_main(void *user) {
  * listener. */
 static void end_on_loop(ki_listener *listener) {
     close_listener(listener, true);
-    ki_timer_close(&listener->look);
     ki_task_cancel(&listener->task);
     ki_thread_join(&listener->thread);
     listener->on_end(listener, listener->end_user);
@@ -381,7 +370,7 @@ static void run_turn(ki_task *task, void *user) {
         /* One callback in each run: timers and other tasks run in between, however slow the handler is. */
         if (has_step(listener))
             ki_task_post(task);
-        (void)ki_informer_delivered(listener->informer);
+        ki_informer_delivered(listener->informer);
         break;
     }
 }
@@ -421,7 +410,7 @@ ki_status ki_listener_start(ki_listener *listener, bool threaded, ki_error *err)
 ki_status ki_listener_push(ki_listener *listener, const ki_change *change) {
     ki_mutex_lock(&listener->mutex);
     ki_status status = ki_pending_push(&listener->pending, change);
-    atomic_store(&listener->waiting, listener->pending.count);
+    atomic_store(&listener->waiting, listener->pending.changes.count);
     ki_mutex_unlock(&listener->mutex);
     listener->has_news = true;
     return status;
@@ -442,44 +431,9 @@ void ki_listener_wake(ki_listener *listener) {
 size_t ki_listener_waiting_bytes(ki_listener *listener) {
     ki_mutex_lock(&listener->mutex);
     const ki_pending *pending = &listener->pending;
-    bool is_latest = pending->delivery == KI_DELIVER_LATEST;
-    size_t bytes = pending->bytes + pending->count * (is_latest ? sizeof(ki_pending_entry) : sizeof(ki_change));
+    size_t bytes = pending->bytes + pending->changes.count * sizeof(ki_change);
     ki_mutex_unlock(&listener->mutex);
     return bytes;
-}
-
-/* The loop can be late. */
-static void look(ki_timer *timer, void *user) {
-    ki_listener *listener = user;
-    (void)timer;
-    int64_t passed = ki_engine_now(listener->engine) - listener->looked_at;
-    size_t taken = atomic_load(&listener->taken) - listener->taken_before;
-    bool is_slow = taken < (uint64_t)passed / (QUICK_US * 1000);
-    if (ki_informer_delivered(listener->informer))
-        listener->paused_ns += passed * (is_slow ? SLOW_COST : 1);
-}
-
-static size_t new_bytes(ki_listener *listener) {
-    ki_mutex_lock(&listener->mutex);
-    size_t bytes = listener->pending.new_bytes;
-    ki_mutex_unlock(&listener->mutex);
-    return bytes;
-}
-
-size_t ki_listener_load(ki_listener *listener, size_t much) {
-    if (!listener->has_thread)
-        return atomic_load(&listener->waiting);
-    size_t load = atomic_load(&listener->waiting) ? new_bytes(listener) / LOAD_BYTES : 0;
-    if (load < LOAD_LITTLE)
-        listener->paused_ns = 0;
-    if (listener->paused_ns >= PAUSES_MAX)
-        return 0;
-    if (load >= much && !ki_timer_is_set(&listener->look)) {
-        listener->looked_at = ki_engine_now(listener->engine);
-        listener->taken_before = atomic_load(&listener->taken);
-        ki_timer_set(&listener->look, listener->looked_at + KI_MILLISECONDS(LOOK_MS));
-    }
-    return load;
 }
 
 void ki_listener_mark(ki_listener *listener, ki_mark mark) {
@@ -518,7 +472,6 @@ void ki_listener_stop(ki_listener *listener) {
     wake_thread(listener);
     ki_mutex_unlock(&listener->mutex);
     ki_task_cancel(&listener->task); /* a stopped listener's task is not posted again */
-    ki_timer_close(&listener->look);
 }
 
 void ki_listener_join(ki_listener *listener) {

@@ -19,7 +19,6 @@ typedef struct ki_listener_options {
     void *user;
     const ki_registration_options *registration;
     ki_keep keep; /* what the informer keeps */
-    uint64_t seed;
     /* Called on the loop when a removed listener may be freed: on_removed was called and the thread is joined. Not
      * called after stop. */
     void (*on_end)(ki_listener *listener, void *end_user);
@@ -68,17 +67,11 @@ struct ki_listener {
     bool is_closed;      /* on_removed has been called, or must not be */
     unsigned unreported; /* changes since the last on_changed */
     ki_task task;        /* delivers on the loop, or ends the listener */
-    /* Loop: while much waits for the thread (ki_listener_load). */
-    ki_timer look;
-    int64_t looked_at;   /* when the timer was set */
-    size_t taken_before; /* `taken` at that time */
-    int64_t paused_ns;   /* for which the watch has waited for the thread */
     /* Any thread. */
     ki_semaphore wake_up;
     _Atomic bool sleeps; /* the thread waits for `wake_up`: who sets this to false posts it */
     _Atomic bool synced;
     _Atomic size_t waiting;   /* notifications in `pending` */
-    _Atomic size_t taken;     /* notifications that the handler has got, with those of the replay */
     _Atomic size_t to_replay; /* objects of `replay` that are not delivered */
 };
 
@@ -89,14 +82,6 @@ static inline size_t ki_listener_pending(const ki_listener *listener) {
 
 /* Returns the memory of the waiting changes. Any thread. */
 size_t ki_listener_waiting_bytes(ki_listener *listener);
-/* Returns how much waits, as a number of changes on the loop: the watch pauses if it is large (shared_informer.c).
- * For a thread with KI_DELIVER_ALL 20 KB of changes count as one: they wait packed. A resync, the first list and
- * KI_DELIVER_LATEST do not count: they take little beside the store. The other handlers, and readers of the cache, wait
- * as long as the watch does. So after a second of pauses the load is 0 until less than 200 KB waits; for a thread that
- * takes less than 5,000 changes a second, after a tenth. `much`: from which load on the watch pauses, or
- * stays paused. Loop. */
-size_t ki_listener_load(ki_listener *listener, size_t much);
-
 /* Makes a listener that is not started and in no list. Errors: KI_ERR_NO_MEMORY, KI_ERR_SYSTEM. */
 ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_listener, ki_error *err);
 /* Frees a listener that has ended or never started. Calls on_removed if that was not done. */
@@ -111,9 +96,8 @@ void ki_listener_set_replay(ki_listener *listener, ki_snapshot *replay, bool mar
 /* Starts delivering. `threaded`: on a thread of its own unless the registration chose the loop. */
 ki_status ki_listener_start(ki_listener *listener, bool threaded, ki_error *err);
 
-/* shared_informer.c: called after a listener was notified on the loop, or ended there, and while much waits for a
- * thread. Returns true if a watch was paused. */
-bool ki_informer_delivered(ki_informer *informer);
+/* shared_informer.c: called after a listener was notified on the loop, or ended there. */
+void ki_informer_delivered(ki_informer *informer);
 /* wait_for_sync.c: called on any thread, under no lock, when a listener is synced or was removed. */
 void ki_informer_wake_waits(ki_informer *informer);
 /* Adds a change. Wakes nobody: ki_listener_wake does. KI_ERR_NO_MEMORY changes nothing. */

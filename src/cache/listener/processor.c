@@ -90,10 +90,10 @@ void ki_processor_forget(ki_processor *processor, ki_listener *listener) {
         take_out(listener, &processor->leaving_end);
 }
 
-size_t ki_processor_load(const ki_processor *processor, size_t much) {
+size_t ki_processor_load(const ki_processor *processor) {
     size_t most = 0;
     for (ki_listener *listener = processor->first; listener; listener = listener->next) {
-        size_t load = ki_listener_load(listener, much);
+        size_t load = listener->has_thread ? 0 : atomic_load(&listener->waiting);
         most = load > most ? load : most;
     }
     return most;

@@ -51,8 +51,9 @@ void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t de
 bool ki_processor_remove(ki_processor *processor, ki_listener *listener);
 /* Removes the listener, which is in `leaving`, before it is freed. */
 void ki_processor_forget(ki_processor *processor, ki_listener *listener);
-/* Returns the largest load of a listener (ki_listener_load). Loop. */
-size_t ki_processor_load(const ki_processor *processor, size_t much);
+/* Returns the most changes that wait for a listener on the loop: the watch pauses if they are many. What waits for a
+ * thread does not delay the watch: a slow one delays nobody else. Any thread. */
+size_t ki_processor_load(const ki_processor *processor);
 /* Starts each listener, on a thread of its own or on the loop. After a failure, call it again or stop. */
 ki_status ki_processor_start(ki_processor *processor, bool threaded, ki_error *err);
 

@@ -485,15 +485,7 @@ static ki_status do_slice(delta_fifo *fifo, ki_error *err) {
 
 /* ---- popping ---- */
 
-static void note_processed(delta_fifo *fifo, const entry *e) {
-    for (uint32_t i = 0; i < e->count; i++)
-        if (e->deltas[i].is_listed)
-            ki_fifo_note_processed(&fifo->base, ki_object_memory(e->deltas[i].obj));
-}
-
 static void drop(delta_fifo *fifo, entry *e) {
-    if (e->listed)
-        note_processed(fifo, e);
     if (fifo->placed == e)
         fifo->placed = NULL;
     dequeue(fifo, e);
@@ -525,7 +517,6 @@ static ki_status pop_unit(delta_fifo *fifo, ki_process process, void *user, ki_e
         return status;
     if (!requeue)
         ki_fifo_note_passed(&fifo->base, &fifo->unit, 1);
-    ki_fifo_note_processed(&fifo->base, ki_object_memory(obj));
     take_from_rest(fifo);
     ki_object_unref(obj);
     return status;
@@ -605,7 +596,6 @@ static const ki_queue_ops delta_fifo_ops = {
     .close = ki_fifo_close,
     .has_synced = ki_fifo_has_synced,
     .length = fifo_length,
-    .listed_bytes = ki_fifo_listed_bytes,
     .free = fifo_free,
 };
 

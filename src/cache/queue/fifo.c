@@ -234,7 +234,6 @@ static ki_status put_list(ki_fifo *fifo, const ki_listing *listing, ki_error *er
     fifo->is_populated = fifo->is_populated || listing;
     fifo->resyncs += !listing;
     fifo->lists++;
-    fifo->listed += listing ? listing->bytes : 0;
     bool was_empty = length(fifo) == 0;
     (void)ki_ring_push(&fifo->arrivals, &(ki_arrival){ .list = list });
     if (was_empty)
@@ -267,10 +266,6 @@ bool ki_fifo_is_resyncing(const ki_queue *queue) {
 bool ki_fifo_has_synced(const ki_queue *queue) {
     const ki_fifo *fifo = (const ki_fifo *)queue;
     return fifo->is_populated && fifo->initial == 0;
-}
-
-size_t ki_fifo_listed_bytes(const ki_queue *queue) {
-    return ((const ki_fifo *)queue)->listed;
 }
 
 /* ---- popping ---- */

@@ -37,7 +37,6 @@ struct ki_fifo {
     size_t initial;    /* the initial list and entries of it that are not processed */
     size_t resyncs;    /* resyncs and entries of them that are not processed */
     size_t lists;      /* of the arrivals: lists and resyncs */
-    size_t listed;     /* bytes of the lists' objects that are not processed */
     bool is_populated; /* the queue has received a change or a list */
     bool is_closed;
 
@@ -66,7 +65,6 @@ size_t ki_fifo_retry(ki_queue *queue, size_t max);
 bool ki_fifo_is_resyncing(const ki_queue *queue);
 bool ki_fifo_has_synced(const ki_queue *queue);
 void ki_fifo_close(ki_queue *queue);
-size_t ki_fifo_listed_bytes(const ki_queue *queue);
 
 /* Sets the error of a pop from an empty queue: it is empty, or closed. */
 ki_status ki_fifo_set_empty(const ki_fifo *fifo, ki_error *err);
@@ -83,9 +81,5 @@ void ki_fifo_note_passed(ki_fifo *fifo, const ki_change *changes, size_t count);
 /* A unit of the first arrival, a list that has not begun. Drops the next failed item that it is newer than. Returns
  * false if no failed item is left. */
 bool ki_fifo_look_at_failed(ki_fifo *fifo, const ki_queued_list *list);
-/* Objects of a list, which was counted or not, are processed. */
-static inline void ki_fifo_note_processed(ki_fifo *fifo, size_t bytes) {
-    fifo->listed -= fifo->listed < bytes ? fifo->listed : bytes;
-}
 
 #endif

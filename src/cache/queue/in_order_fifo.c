@@ -196,10 +196,8 @@ static ki_status pop_list(in_order_fifo *fifo, ki_process process, void *user, k
     }
     ki_fifo_note_passed(&fifo->base, deltas.items, deltas.count);
     ki_queued_list_end_walk(list);
-    if (!deltas.is_part) {
-        ki_fifo_note_processed(&fifo->base, list->bytes);
+    if (!deltas.is_part)
         release_some(fifo, list);
-    }
     return status;
 }
 
@@ -241,7 +239,6 @@ static const ki_queue_ops in_order_fifo_ops = {
     .close = ki_fifo_close,
     .has_synced = ki_fifo_has_synced,
     .length = fifo_length,
-    .listed_bytes = ki_fifo_listed_bytes,
     .free = fifo_free,
 };
 

@@ -39,8 +39,6 @@ typedef struct ki_queue_ops {
     bool (*has_synced)(const ki_queue *queue);
     /* Returns the number of queued keys or events, without the one being processed and those that have failed. */
     size_t (*length)(const ki_queue *queue);
-    /* Returns the memory of the lists' objects (ki_listing.bytes) that are not processed. */
-    size_t (*listed_bytes)(const ki_queue *queue);
     void (*free)(ki_queue *queue);
 } ki_queue_ops;
 

@@ -49,7 +49,6 @@ ki_queued_list *ki_queued_list_new(const ki_allocator *allocator, uint64_t seed,
     list->keeps_all = listing->keeps_all;
     list->objects = listing->objects;
     list->count = listing->count;
-    list->bytes = listing->bytes;
     return list;
 }
 

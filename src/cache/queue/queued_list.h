@@ -26,7 +26,6 @@ typedef struct ki_queued_list {
     bool is_resync, keeps_all;
     const char *resource_version; /* NULL: a resync */
     const char *namespace_name;   /* of the list; NULL: all */
-    size_t bytes;                 /* of its objects */
     /* The progress. */
     ki_list_phase phase;
     bool is_of_new;      /* nothing was queued or known when the list began, so it deletes nothing */

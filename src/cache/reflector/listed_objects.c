@@ -1,7 +1,6 @@
 /* listed_objects.c: the objects of the list or streaming list in progress. Each is kept as the store will keep it: the
  * known object if its state is the same, else packed; those that arrived before their dictionary, a few with each that
- * arrives later. Above a memory limit objects then lose their content: the next ones as they arrive, and a few of those
- * before with each, until the list is within the limit. */
+ * arrives later. */
 #include "src/base/memory.h"
 #include "src/cache/reflector/reflector_steps.h"
 #include "src/object/object.h"
@@ -9,14 +8,8 @@
 
 enum {
     FIRST_CAPACITY = 64, /* objects */
-    PACKS_BESIDE = 4,    /* objects that are packed late with each that arrives */
-    DROPS_BESIDE = 4     /* objects that may lose their content with each that arrives */
+    PACKS_BESIDE = 4     /* objects that are packed late with each that arrives */
 };
-
-static size_t excess_of(const ki_reflector *reflector) {
-    const ki_reflector_shared *shared = &reflector->shared;
-    return shared->excess ? shared->excess(reflector->object_bytes, reflector->options.user) : 0;
-}
 
 /* Returns true if no object is plain that could be packed. */
 static bool has_packed(const ki_reflector *reflector) {
@@ -34,8 +27,7 @@ ki_object *ki_reflector_known_instance(const ki_reflector *reflector, ki_object 
         !ki_object_gains_view(obj, known))
         return known;
     ki_object_unref(known);
-    bool drops = excess_of(reflector) && has_packed(reflector);
-    return drops ? ki_object_drop_content(obj) : ki_object_pack(obj);
+    return ki_object_pack(obj);
 }
 
 void ki_reflector_put_listed(ki_reflector *reflector, size_t place, ki_object *obj) {
@@ -59,23 +51,6 @@ static void pack_some(ki_reflector *reflector) {
             ki_reflector_put_listed(reflector, place, made);
         else
             ki_object_unref(made);
-    }
-}
-
-/* Drops contents while there are more than `excess` bytes too many. Without memory the next object tries again. */
-static void drop_some(ki_reflector *reflector, size_t excess) {
-    size_t within = reflector->object_bytes > excess ? reflector->object_bytes - excess : 0;
-    for (unsigned i = 0; i < DROPS_BESIDE && reflector->object_bytes > within; i++) {
-        size_t place = reflector->dropped_to;
-        if (place == reflector->object_count)
-            return;
-        ki_object *obj = reflector->objects[place], *made = obj ? ki_object_drop_content(obj) : NULL;
-        if (obj && ki_object_has_content(made)) {
-            ki_object_unref(made);
-            return;
-        }
-        ki_reflector_put_listed(reflector, place, made);
-        reflector->dropped_to++;
     }
 }
 
@@ -109,9 +84,6 @@ ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj) {
     if (ki_object_format_is_due(format, reflector->object_bytes))
         train(reflector, format);
     pack_some(reflector);
-    size_t excess = excess_of(reflector);
-    if (excess && has_packed(reflector))
-        drop_some(reflector, excess);
     return KI_OK;
 }
 
@@ -128,8 +100,7 @@ void ki_reflector_drop_objects(ki_reflector *reflector) {
         release_objects(reflector);
     reflector->objects = NULL;
     reflector->object_count = reflector->object_capacity = reflector->object_bytes = 0;
-    reflector->plain_to = reflector->packed_to = reflector->dropped_to = 0;
-    (void)excess_of(reflector);
+    reflector->plain_to = reflector->packed_to = 0;
     ki_map_free(&reflector->collected);
     ki_unreadable_marks_clear(&reflector->listed_unreadable);
     ki_buffer_reset(&reflector->continue_token, 0);

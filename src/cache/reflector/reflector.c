@@ -348,7 +348,6 @@ static ki_status queue_list(ki_reflector *reflector, const char *version, ki_err
     shrink_objects(reflector);
     const ki_listing list = { .objects = reflector->objects,
                               .count = reflector->object_count,
-                              .bytes = reflector->object_bytes,
                               .kept = kept,
                               .kept_count = kept_count,
                               .keeps_all = ki_unreadable_marks_has(marks, ""),
@@ -375,8 +374,6 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     ki_metrics_observe(metrics, KI_METRIC_LIST_DURATION,
                        (double)(now - reflector->list.began_at) / (double)KI_SECONDS(1));
     ki_freshness_succeeded(reflector->shared.freshness);
-    if (reflector->shared.on_queued)
-        reflector->shared.on_queued(reflector->options.user);
     reflector->is_unavailable = false;
     reflector->streams_since = KI_NEVER;
     ki_reflector_note_version_known(reflector);
@@ -451,9 +448,7 @@ void ki_reflector_open(ki_reflector *reflector, const ki_reflector_options *opti
                                  .shared = *shared,
                                  .no_streaming =
                                      options->given->no_streaming_list || options->list_watch->ops->no_streaming_list,
-                                 .streams_since = KI_NEVER,
-                                 .first_internal = KI_NEVER,
-                                 .last_internal_error = KI_NEVER };
+                                 .streams_since = KI_NEVER };
     complete(&reflector->options);
     ki_timer_init(&reflector->timer, options->engine, take_step, reflector);
     ki_timer_init(&reflector->silence_timer, options->engine, report_silence, reflector);

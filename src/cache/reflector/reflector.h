@@ -35,11 +35,6 @@ typedef struct ki_reflector_shared {
     ki_unreadable *unreadable;  /* borrowed; the unreadable objects */
     /* Takes ownership of a cancelled list's objects and of the array. NULL: the reflector releases them at once. */
     void (*on_dropped)(ki_object **objects, size_t count, void *user);
-    /* Returns how many bytes of content a list's objects should lose, of the `bytes` that they take now; 0 `bytes`: no
-     * list is in progress. NULL: none. */
-    size_t (*excess)(size_t bytes, void *user);
-    /* The queue has the list; NULL: nothing is done. */
-    void (*on_queued)(void *user);
 } ki_reflector_shared;
 
 typedef enum ki_reflector_step {
@@ -134,7 +129,6 @@ struct ki_reflector {
     size_t object_bytes; /* their memory */
     size_t plain_to;     /* those before this place arrived before their dictionary */
     size_t packed_to;    /* those before this place are packed since, up to `plain_to` */
-    size_t dropped_to;   /* those before this place have lost their content, above a limit */
     ki_map collected;    /* of a streaming list: each key's place in `objects`, counted from 1 */
     ki_unreadable_marks listed_unreadable;
 
@@ -150,8 +144,7 @@ struct ki_reflector {
     unsigned silent_watches;  /* consecutive accepted watches without an event, since version_known_at */
     int64_t version_known_at; /* time of the last event, list or check */
     int64_t watching_since;
-    uint64_t events_before;                      /* events of the streaming list that the watch began as */
-    int64_t first_internal, last_internal_error; /* times of errors within watches; KI_NEVER: none */
+    uint64_t events_before; /* events of the streaming list that the watch began as */
 };
 
 /* Initializes an embedded reflector. `options` are complete, except that functions may be NULL. The caller closes it.

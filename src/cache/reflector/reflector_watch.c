@@ -11,13 +11,11 @@
 #define REOPEN_JITTER KI_SECONDS(1)
 #define GOOD_WATCH \
     KI_SECONDS(5) /* a proxy ends a silent watch cleanly after some seconds: it is reopened without a backoff */
-#define GOOD_LOST_WATCH KI_SECONDS(30)       /* a lost connection after as long as the longest backoff: the same */
-#define INTERNAL_ERRORS_APART KI_SECONDS(60) /* an error this long after the last one counts as the first */
+#define GOOD_LOST_WATCH KI_SECONDS(30) /* a lost connection after as long as the longest backoff: the same */
 enum {
     WATCH_TIMEOUT_S = 300, /* times U[1,2) */
     HTTP_BAD_REQUEST = 400,
-    HTTP_UNPROCESSABLE = 422,
-    HTTP_INTERNAL_ERROR = 500
+    HTTP_UNPROCESSABLE = 422
 };
 
 /* Returns true for failures that keep the resource version valid: 429, no connection, no descriptor. */
@@ -449,30 +447,6 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
     ki_reflector_reopen(reflector, err != NULL || lasted < VERY_SHORT_WATCH || was_silent);
 }
 
-/* Returns true if the watch may resume without a list after an internal error within the stream. */
-static bool may_retry_internal(ki_reflector *reflector, const ki_error *err) {
-    int64_t now = ki_engine_now(reflector->options.engine);
-    /* With another reason, such as StoreReadError, the server may have lost a deletion: only a list shows it. */
-    if (err->http_status != HTTP_INTERNAL_ERROR || (err->reason[0] && strcmp(err->reason, "InternalError") != 0))
-        return false;
-    bool is_new =
-        reflector->last_internal_error == KI_NEVER || now - reflector->last_internal_error >= INTERNAL_ERRORS_APART;
-    if (reflector->first_internal == KI_NEVER || is_new)
-        reflector->first_internal = now;
-    reflector->last_internal_error = now;
-    int64_t window_ms = reflector->options.given->internal_error_retry_ms;
-    if (window_ms <= 0)
-        return false;
-    if (now <= ki_time_after_ms(reflector->first_internal, window_ms))
-        return true;
-    reflector->first_internal = reflector->last_internal_error = KI_NEVER;
-    return false;
-}
-
-static bool is_watched_again(ki_reflector *reflector, const ki_error *err, bool opened, bool in_stream) {
-    return is_retriable(err, opened) || (in_stream && may_retry_internal(reflector, err));
-}
-
 static const char *name_of_stream(const ki_reflector *reflector) {
     return reflector->phase == KI_REFLECTOR_STREAMS ? "streaming list" : "watch";
 }
@@ -498,9 +472,7 @@ static void on_end(const ki_error *err, bool opened, bool in_stream, void *user)
     if (!err || (opened && !in_stream && is_lost_connection(err)))
         watch_closed(reflector, err);
     else
-        ki_reflector_fail(reflector, err,
-                          is_watched_again(reflector, err, opened, in_stream) ? next_watch(reflector)
-                                                                              : KI_REFLECT_BEGIN);
+        ki_reflector_fail(reflector, err, is_retriable(err, opened) ? next_watch(reflector) : KI_REFLECT_BEGIN);
 }
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */

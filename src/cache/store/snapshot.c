@@ -31,7 +31,6 @@ ki_snapshot *ki_snapshot_new_from(ki_snapshot *base, ki_schema *schema, ki_str r
     next->base = ki_snapshot_ref(base);
     next->items = base->items;
     next->object_bytes = base->object_bytes;
-    next->without_content = base->without_content;
     for (size_t i = 0; i < base->schema->count; i++)
         next->indexes[i] = base->indexes[i];
     return next;

@@ -16,7 +16,6 @@ struct ki_snapshot {
     ki_schema *schema;            /* owned reference */
     const char *resource_version; /* in this block */
     size_t object_bytes;          /* memory of all objects */
-    size_t without_content;       /* objects that have none */
     ki_snapshot *next_deferred;   /* the next released snapshot (published.h, deferred_free.h) */
     ki_snapshot *base;            /* owned reference until it is linked: the snapshot that it was made from, or NULL */
     /* `dead`: until it is linked, what `base` has and this one has not; then what its successor has not. */

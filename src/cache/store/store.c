@@ -156,8 +156,6 @@ ki_status ki_store_begin(ki_store *store, const char *resource_version, ki_error
 static void count_change(ki_snapshot *next, const ki_object *old, const ki_object *obj) {
     next->object_bytes += obj ? ki_object_memory(obj) : 0;
     next->object_bytes -= old ? ki_object_memory(old) : 0;
-    next->without_content += obj && !ki_object_has_content(obj);
-    next->without_content -= old && !ki_object_has_content(old);
 }
 
 ki_status ki_store_stage_put(ki_store *store, ki_object *obj, const ki_object *read) {
@@ -204,17 +202,6 @@ size_t ki_store_object_bytes(const ki_store *store) {
     size_t bytes = ki_store_enter(store, &reading)->object_bytes;
     ki_store_leave(store, reading);
     return bytes;
-}
-
-size_t ki_store_without_content(const ki_store *store) {
-    ki_reading reading;
-    size_t count = ki_store_enter(store, &reading)->without_content;
-    ki_store_leave(store, reading);
-    return count;
-}
-
-bool ki_store_is_staged(const ki_store *store) {
-    return store->staged != NULL;
 }
 
 ki_object *ki_store_known(const ki_store *store, const char *key) {

@@ -37,10 +37,6 @@ ki_snapshot *ki_store_abandon(ki_store *store);
 ki_object *ki_store_known(const ki_store *store, const char *key);
 /* Returns the memory of the published objects. Any thread. */
 size_t ki_store_object_bytes(const ki_store *store);
-/* Returns how many of the published objects have no content. Any thread. */
-size_t ki_store_without_content(const ki_store *store);
-/* Returns true between begin and publish or abandon. */
-bool ki_store_is_staged(const ki_store *store);
 /* Publishes a snapshot that differs only in its resource version. */
 ki_status ki_store_set_resource_version(ki_store *store, const char *resource_version, ki_error *err);
 

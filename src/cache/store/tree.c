@@ -6,8 +6,7 @@
 #include "src/base/memory.h"
 
 enum {
-    BITS = 5,
-    PLACE_LEVELS = 3
+    BITS = 5
 };
 
 union slot {
@@ -25,7 +24,6 @@ struct ki_tree_node {
 typedef ki_tree_node node;
 
 _Static_assert(offsetof(node, slots) == KI_TREE_VALUES_AT, "values are where tree.h says");
-_Static_assert(1 << (PLACE_LEVELS * BITS) == KI_TREE_PLACES, "a place has the bits of the first levels");
 _Static_assert(KI_TREE_LEVELS *BITS >= 64, "all bits of a hash are used before the last level");
 _Static_assert(sizeof(((ki_cursor *)0)->place) / sizeof(void *) >= KI_TREE_MAX_DEPTH, "a cursor holds a whole path");
 
@@ -431,26 +429,6 @@ void *ki_tree_next(const ki_tree *tree, ki_cursor *cursor) {
     }
     cursor->depth = -1;
     return NULL;
-}
-
-/* A value above the last level of places is in the place whose further bits are 0. */
-void *ki_tree_next_at(const ki_tree *tree, unsigned place, ki_cursor *cursor) {
-    const node *n = cursor->depth == 0 ? tree->root : NULL;
-    if (!n)
-        return ki_tree_next(&(ki_tree){ NULL, 0 }, cursor);
-    for (unsigned level = 0; level < PLACE_LEVELS; level++) {
-        uint32_t bit = bit_of(place, level);
-        cursor->depth = -1;
-        if (n->leaves & bit)
-            return place >> ((level + 1) * BITS) ? NULL : n->slots[below(n->leaves, bit)].value;
-        if (!(n->nodes & bit))
-            return NULL;
-        n = n->slots[node_index(n, bit)].node;
-    }
-    cursor->place[0] = n;
-    cursor->index[0] = 0;
-    cursor->depth = 1;
-    return ki_tree_next(tree, cursor);
 }
 
 /* ---- what two versions do not share ---- */

@@ -21,8 +21,7 @@
 enum {
     KI_TREE_LEVELS = 13,
     KI_TREE_MAX_DEPTH = KI_TREE_LEVELS + 1,
-    KI_TREE_MAX_COLLISIONS = 65535,
-    KI_TREE_PLACES = 32 * 32 * 32 /* parts of a tree, by the first bits of the hash */
+    KI_TREE_MAX_COLLISIONS = 65535
 };
 
 typedef struct ki_tree_node ki_tree_node;
@@ -96,10 +95,6 @@ ki_status ki_tree_remove(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *
 void ki_tree_remove_last(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tree);
 /* Returns each value once, in no particular order. NULL at the end and afterwards. */
 void *ki_tree_next(const ki_tree *tree, ki_cursor *cursor);
-/* The same for the values of one place. Each value is in one of the places 0 to KI_TREE_PLACES - 1; a change of the
- * tree can move a value to a place that begins with the same bits. */
-void *ki_tree_next_at(const ki_tree *tree, unsigned place, ki_cursor *cursor);
-
 /* A walk over the values that one version does not share with another. Neither may change meanwhile. */
 typedef struct ki_tree_changes {
     const ki_tree_node *path[KI_TREE_MAX_DEPTH];

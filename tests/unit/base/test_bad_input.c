@@ -286,7 +286,7 @@ TEST(times_without_measure_are_bounded) {
         assert_int_equal(
             ki_factory_informer(s.factory, KI_CONFIGMAPS,
                                 &KI_INFORMER_OPTIONS(.label_selector = selector, .consistency_check_ms = times[i],
-                                                     .resync_ms = times[i], .internal_error_retry_ms = times[i]),
+                                                     .resync_ms = times[i]),
                                 &informer, NULL),
             KI_OK);
     }

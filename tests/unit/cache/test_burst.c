@@ -100,13 +100,11 @@ typedef struct slow_thread {
     ki_listener *listener;
 } slow_thread;
 
-static void open_slow_thread(slow_thread *s, ki_delivery delivery) {
+static void open_slow_thread(slow_thread *s) {
     *s = (slow_thread){ .adds = 0 };
     byte_stage_open(&s->stage, "{\"kind\":\"ConfigMapList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}",
                     &KI_INFORMER_OPTIONS(.no_streaming_list = true));
-    assert_int_equal(ki_informer_register(s->stage.informer, &counting, &s->adds,
-                                          &KI_REGISTRATION_OPTIONS(.delivery = delivery), &s->registration, NULL),
-                     KI_OK);
+    assert_int_equal(ki_informer_register(s->stage.informer, &counting, &s->adds, NULL, &s->registration, NULL), KI_OK);
     assert_true(test_engine_settle(&s->stage.engine));
     s->listener = s->stage.informer->processor.first;
     while (s->listener->id != s->registration.id)
@@ -135,117 +133,12 @@ static void send_big(slow_thread *s, unsigned first, unsigned count) {
     assert_true(test_engine_settle(&s->stage.engine));
 }
 
-/* The thread takes changes. */
-static void take(slow_thread *s, size_t count) {
-    ki_change change;
-    ki_mutex_lock(&s->listener->mutex);
-    for (; count && ki_pending_pop(&s->listener->pending, &change); count--) {
-        ki_change_release(&change);
-        atomic_fetch_add(&s->listener->taken, 1);
-    }
-    atomic_store(&s->listener->waiting, s->listener->pending.count);
-    ki_mutex_unlock(&s->listener->mutex);
-}
-
-static void close_slow_thread(slow_thread *s) {
-    s->listener->has_thread = false;
-    byte_stage_close(&s->stage);
-}
-
-TEST(what_waits_for_a_thread_that_takes_it_is_bounded) {
+TEST(a_slow_thread_delays_nobody) {
     slow_thread s;
-    open_slow_thread(&s, KI_DELIVER_ALL);
+    open_slow_thread(&s);
     send_big(&s, 0, BIG_EVENTS);
-    assert_in_range(ki_listener_waiting_bytes(s.listener), WAITING_MAX / 2, WAITING_MAX);
-    for (size_t taken = TAKEN; s.stage.adds < BIG_EVENTS; taken += TAKEN) { /* the stage's own handler, on the loop */
-        take(&s, TAKEN);
-        assert_true(test_engine_advance(&s.stage.engine, LOOK_MS));
-        assert_in_range(ki_listener_waiting_bytes(s.listener), 1, WAITING_MAX);
-        assert_true(taken < BIG_EVENTS);
-    }
-    close_slow_thread(&s);
-}
-
-/* Takes a number of changes between two looks of the loop, until the watch continues. Returns how long that took, in
- * ms. */
-static int64_t pause_ms(slow_thread *s, int64_t look_ms, size_t taken) {
-    size_t adds = s->stage.adds;
-    int64_t ms = 0;
-    for (; s->stage.adds == adds && ms <= 2 * PAUSE_MS; ms += look_ms) {
-        atomic_fetch_add(&s->listener->taken, taken); /* of small changes, in comparison */
-        s->stage.engine.now += KI_MILLISECONDS(look_ms);
-        assert_true(test_engine_settle(&s->stage.engine));
-    }
-    return ms;
-}
-
-TEST(the_watch_waits_for_a_thread_a_second_at_most_until_little_waits) {
-    static const struct {
-        int64_t look_ms;
-        size_t taken;
-        int64_t pause_ms;
-    } rows[] = {
-        { LOOK_MS, TAKEN, PAUSE_MS },
-        { LOOK_MS, TAKEN - 1, SHORT_PAUSE_MS },
-        { 10 * LOOK_MS, 10 * TAKEN, PAUSE_MS }, /* a loop that is late */
-        { 5 * LOOK_MS, 5 * TAKEN - 1, SHORT_PAUSE_MS },
-        { LOOK_MS, 0, SHORT_PAUSE_MS },
-    };
-    slow_thread s;
-    open_slow_thread(&s, KI_DELIVER_ALL);
-    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
-        unsigned first = i * 2 * BIG_EVENTS;
-        send_big(&s, first, BIG_EVENTS);
-        assert_true(s.stage.adds < first + BIG_EVENTS);
-        assert_in_range(pause_ms(&s, rows[i].look_ms, rows[i].taken), rows[i].pause_ms,
-                        rows[i].pause_ms + rows[i].look_ms);
-        assert_int_equal(s.stage.adds, first + BIG_EVENTS);
-        send_big(&s, first + BIG_EVENTS, BIG_EVENTS); /* no more pauses */
-        assert_int_equal(s.stage.adds, first + 2 * BIG_EVENTS);
-        take(&s, 2 * BIG_EVENTS);
-    }
-    close_slow_thread(&s);
-}
-
-/* They are the store's: to wait for the thread would save nothing. */
-TEST(the_watch_does_not_wait_for_a_thread_with_the_first_list) {
-    slow_thread s;
-    open_slow_thread(&s, KI_DELIVER_ALL);
-    send_big(&s, 0, BIG_EVENTS / 8);
-    const ki_change listed = { .type = KI_EVENT_ADD,
-                               .obj = ki_informer_get(s.stage.informer, "ns/k0"),
-                               .is_in_initial_list = true };
-    const ki_change resync = { .type = KI_EVENT_UPDATE, .obj = listed.obj, .old = listed.obj, .is_resync = true };
-    for (unsigned i = 0; i < BIG_EVENTS; i++) {
-        assert_int_equal(ki_listener_push(s.listener, &listed), KI_OK);
-        assert_int_equal(ki_listener_push(s.listener, &resync), KI_OK);
-    }
-    ki_object_unref(listed.obj);
-    assert_in_range(ki_listener_waiting_bytes(s.listener), 2 * WAITING_MAX, SIZE_MAX);
-    send_big(&s, BIG_EVENTS / 8, BIG_EVENTS / 8);
-    assert_int_equal(s.stage.adds, BIG_EVENTS / 4);
-    close_slow_thread(&s);
-}
-
-TEST(the_watch_does_not_wait_for_a_thread_with_the_latest) {
-    slow_thread s;
-    open_slow_thread(&s, KI_DELIVER_LATEST);
-    send_big(&s, 0, BIG_EVENTS);
-    assert_int_equal(s.stage.adds, BIG_EVENTS);
-    close_slow_thread(&s);
-}
-
-/* Nobody waits for a thread whose handler has gone, also while it still runs. */
-TEST(a_handler_with_a_thread_that_goes_lets_the_watch_continue) {
-    slow_thread s;
-    open_slow_thread(&s, KI_DELIVER_ALL);
-    send_big(&s, 0, BIG_EVENTS);
-    assert_true(s.stage.adds < BIG_EVENTS);
-    assert_int_equal(ki_informer_remove_handler(s.stage.informer, s.registration, NULL), KI_OK);
-    assert_true(test_engine_advance(&s.stage.engine, LOOK_MS));
-    assert_int_equal(s.stage.adds, BIG_EVENTS);
+    assert_int_equal(s.stage.adds, BIG_EVENTS); /* of the stage's own handler, on the loop */
+    assert_int_equal(ki_registration_pending(s.registration), BIG_EVENTS);
     s.listener->has_thread = false;
-    ki_task_post(&s.listener->task); /* the loop frees it */
-    assert_true(test_engine_advance(&s.stage.engine, PAUSE_MS));
     byte_stage_close(&s.stage);
 }

@@ -14,7 +14,7 @@ static bool is_odd(const ki_object *obj, void *user) {
     return atoi(ki_object_resource_version(obj)) % 2 == 1;
 }
 
-static void open_with(stage *s, observer *h, bool filters, bool streams, int delivery) {
+static void open_with(stage *s, observer *h, bool filters, bool streams) {
     ki_handler handler = observing;
     if (filters) {
         handler.filter = is_odd;
@@ -22,7 +22,7 @@ static void open_with(stage *s, observer *h, bool filters, bool streams, int del
     }
     const ki_shared_informer_options options = { .given.no_streaming_list = !streams, .given.resync_ms = 5000 };
     assert_int_equal(open_stage_with(s, options, NULL), KI_OK);
-    add_observer_of(h, s, &handler, &KI_REGISTRATION_OPTIONS(.delivery = (ki_delivery)delivery));
+    add_observer_of(h, s, &handler, NULL);
     start_stage(s);
 }
 
@@ -32,14 +32,12 @@ typedef struct rule {
 
 static void check(const rule *rules, size_t count, bool filters) {
     for (size_t i = 0; i < count; i++) {
-        for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
-            stage s;
-            observer h;
-            open_with(&s, &h, filters, false, delivery);
-            play_all(&s, rules[i].lines);
-            expect(&h, rules[i].notes);
-            close_stage(&s);
-        }
+        stage s;
+        observer h;
+        open_with(&s, &h, filters, false);
+        play_all(&s, rules[i].lines);
+        expect(&h, rules[i].notes);
+        close_stage(&s);
     }
 }
 
@@ -68,15 +66,6 @@ TEST(the_deletion_of_another_object_is_that_of_the_known_one_too) {
         { SETTLED "-a=12; settle; -a=13", "+a=5i +b=6i synced -a=12" },
     };
     CHECK(rules, false);
-}
-
-TEST(a_change_on_top_of_a_resync_is_a_change) {
-    stage s;
-    observer h;
-    open_with(&s, &h, false, true, KI_DELIVER_LATEST);
-    play(&s, "open; +a=5; initial-end 10; settle; error 410; wait 1600; open; +a=5; initial-end 20; ~a=21; settle; > "
-             "+a=5i synced ~a=5>21");
-    close_stage(&s);
 }
 
 typedef struct counter {
@@ -255,36 +244,32 @@ TEST(a_resync_for_which_there_is_no_memory_comes_a_second_later) {
 }
 
 TEST(an_add_is_of_the_initial_list_only_where_the_object_was_in_it) {
-    for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
-        stage s;
-        observer h;
-        open_with(&s, &h, false, true, delivery);
-        play_all(&s, "open; +a=5; initial-end 10; "
-                     /* before anything of the list has been applied */
-                     "-a=11; +a=12#other; +c=13");
-        expect(&h, delivery == KI_DELIVER_ALL ? "+a=5i synced -a=11 +a=12 +c=13" : "synced +a=12 +c=13");
-        close_stage(&s);
-    }
+    stage s;
+    observer h;
+    open_with(&s, &h, false, true);
+    play_all(&s, "open; +a=5; initial-end 10; "
+                 /* before anything of the list has been applied */
+                 "-a=11; +a=12#other; +c=13");
+    expect(&h, "+a=5i synced -a=11 +a=12 +c=13");
+    close_stage(&s);
 }
 
 TEST(an_object_without_a_uid_is_the_one_of_its_name) {
-    for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
-        stage s;
-        observer h;
-        open_with(&s, &h, false, false, delivery);
-        play_each(&s, "{10: a=5}; open");
-        ki_object *nameless = noted_object("default/a", "11", "");
-        s.source.watch.on_event(KI_EVENT_UPDATE, nameless, s.source.watch.user);
-        ki_object_unref(nameless);
-        play_each(&s, "settle; ~a=12; > +a=5i synced ~a=5>11 ~a=11>12");
-        close_stage(&s);
-    }
+    stage s;
+    observer h;
+    open_with(&s, &h, false, false);
+    play_each(&s, "{10: a=5}; open");
+    ki_object *nameless = noted_object("default/a", "11", "");
+    s.source.watch.on_event(KI_EVENT_UPDATE, nameless, s.source.watch.user);
+    ki_object_unref(nameless);
+    play_each(&s, "settle; ~a=12; > +a=5i synced ~a=5>11 ~a=11>12");
+    close_stage(&s);
 }
 
 TEST(what_cannot_be_used_is_reported_and_counted_and_the_rest_continues) {
     stage s;
     observer h;
-    open_with(&s, &h, false, false, KI_DELIVER_ALL);
+    open_with(&s, &h, false, false);
     play_each(&s, "a=5; b=!; > -; errors malformed:b; {10:}; > +a=5i synced; open; c=!; wait 1000; errors malformed:; "
                   "open; c=!; errors malformed:c; > -; ~a=12; > ~a=5>12");
     assert_int_equal(health_of(&s).skipped, 2);
@@ -318,11 +303,9 @@ static void add_reader(stage *s, reader *self, const char *label_selector) {
         .on_add = count_event, .on_update = count_event, .on_delete = count_event, .on_changed = on_changed
     };
     *self = (reader){ .events = 0 };
-    assert_int_equal(
-        ki_informer_register(s->informer, &handler, self,
-                             &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST, .label_selector = label_selector),
-                             NULL, NULL),
-        KI_OK);
+    assert_int_equal(ki_informer_register(s->informer, &handler, self,
+                                          &KI_REGISTRATION_OPTIONS(.label_selector = label_selector), NULL, NULL),
+                     KI_OK);
 }
 
 TEST(a_reader_is_called_after_changes_once_for_many) {

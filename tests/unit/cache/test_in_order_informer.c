@@ -165,8 +165,7 @@ TEST(a_list_is_applied_whole_or_not_at_all_whatever_allocation_fails) {
             continue;
         }
         assert_int_equal(ki_informer_set_transform(s.informer, reject_sevens, NULL, NULL), KI_OK);
-        status = ki_informer_register(s.informer, &observing, &h,
-                                      &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST), &h.registration, NULL);
+        status = ki_informer_register(s.informer, &observing, &h, NULL, &h.registration, NULL);
         if (!status)
             status = ki_informer_start(s.informer, NULL);
         assert_true(status == KI_OK || status == KI_ERR_NO_MEMORY);

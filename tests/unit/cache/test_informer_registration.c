@@ -41,7 +41,7 @@ TEST(a_handler_added_while_the_list_is_applied_misses_nothing) {
         play(&s, "{10: a=5 b=6}");
         for (int i = 0; i < steps; i++)
             assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
-        add_observer(&h, &s, steps % 2 ? &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST) : NULL);
+        add_observer(&h, &s, NULL);
         settle(&s);
         assert_true(ki_registration_has_synced(h.registration));
         assert_non_null(strstr(h.notes, "synced"));
@@ -135,36 +135,34 @@ TEST(a_removed_handler_is_notified_no_more) {
 
 TEST(a_handler_may_be_removed_from_inside_any_call) {
     static const char *const all = "+a=5i +b=6i synced ~a=5>11 -a=12 ";
-    for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
-        for (const char *at = all; at; at = *at ? strchr(at, ' ') + 1 : NULL) {
-            stage s;
-            observer h;
-            char expected[TEXT];
-            int length = (int)(at - all);
-            open_stage(&s, 0);
-            add_observer(&h, &s, &KI_REGISTRATION_OPTIONS(.delivery = (ki_delivery)delivery));
-            h.removes_itself = length == 0;
-            start_stage(&s);
-            static const char *const lines[] = { "a=5", "b=6", "{10:}", "open", "~a=11", "-a=12" };
-            for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-                play(&s, lines[i]);
-                while (ki_engine_timeout(s.engine.engine) == 0) {
-                    assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
-                    if ((int)strlen(h.notes) + 1 == length && !h.removed)
-                        h.removes_itself = true;
-                }
+    for (const char *at = all; at; at = *at ? strchr(at, ' ') + 1 : NULL) {
+        stage s;
+        observer h;
+        char expected[TEXT];
+        int length = (int)(at - all);
+        open_stage(&s, 0);
+        add_observer(&h, &s, NULL);
+        h.removes_itself = length == 0;
+        start_stage(&s);
+        static const char *const lines[] = { "a=5", "b=6", "{10:}", "open", "~a=11", "-a=12" };
+        for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+            play(&s, lines[i]);
+            while (ki_engine_timeout(s.engine.engine) == 0) {
+                assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
+                if ((int)strlen(h.notes) + 1 == length && !h.removed)
+                    h.removes_itself = true;
             }
-            const char *end = *at ? strchr(at, ' ') : at;
-            snprintf(expected, sizeof expected, "%.*s%s", (int)(end - all), all, *at ? " removed" : "");
-            if (!*at) {
-                h.notes[length - 1] = '\0';
-                snprintf(expected, sizeof expected, "%.*s", length - 1, all);
-            }
-            assert_string_equal(h.notes, expected);
-            h.removes_itself = false;
-            close_stage(&s);
-            assert_int_equal(h.removed, 1);
         }
+        const char *end = *at ? strchr(at, ' ') : at;
+        snprintf(expected, sizeof expected, "%.*s%s", (int)(end - all), all, *at ? " removed" : "");
+        if (!*at) {
+            h.notes[length - 1] = '\0';
+            snprintf(expected, sizeof expected, "%.*s", length - 1, all);
+        }
+        assert_string_equal(h.notes, expected);
+        h.removes_itself = false;
+        close_stage(&s);
+        assert_int_equal(h.removed, 1);
     }
 }
 
@@ -263,7 +261,6 @@ TEST(a_handler_with_one_function_is_called_for_its_events_and_no_other) {
 TEST(a_registration_that_makes_no_sense_is_rejected) {
     stage s;
     ki_registration_options no_size = { .on_loop = true };
-    ki_registration_options no_such_delivery = KI_REGISTRATION_OPTIONS(.delivery = (ki_delivery)2);
     const ki_handler never_called[] = { { .on_add = NULL }, { .filter = accept_all, .on_removed = ignore_removal } };
     ki_error err = KI_ERROR_INIT;
     open_stage(&s, 0);
@@ -275,7 +272,6 @@ TEST(a_registration_that_makes_no_sense_is_rejected) {
                             "on_namespaces_synced");
     }
     assert_int_equal(ki_informer_register(s.informer, &observing, NULL, &no_size, NULL, NULL), KI_ERR_INVALID);
-    assert_int_equal(ki_informer_register(s.informer, &observing, NULL, &no_such_delivery, NULL, NULL), KI_ERR_INVALID);
     close_stage(&s);
 }
 
@@ -341,52 +337,24 @@ TEST(resync_periods_are_lowered_before_the_start_and_raised_after) {
 
 /* --- latest, filter, transform ------------------------------------------------------------------------------------ */
 
-TEST(latest_keeps_one_change_for_each_key) {
-    static const struct {
-        const char *play, *notes;
-    } cases[] = {
-        { "~a=11; ~a=12", "~a=5>12" },
-        { "~a=11; -a=12", "-a=12" },
-        { "-a=12; +a=13#other", "?a=5 +a=13" },
-        { "-a=12; +a=13", "~a=5>13" },
-        { "+c=11; ~c=12", "+c=12" },
-        { "+c=11; -c=12", "" },
-        { "+c=11; -c=12; +c=13", "+c=13" },
-        { "-a=12; +a=13#other; -a=14#other", "?a=5" },
-        { "~a=11; ~b=12; ~a=13; +d=14", "~a=5>13 ~b=6>12 +d=14" },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        stage s;
-        observer h;
-        open_observed_stage(&s, &h, &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST));
-        play_each(&s, LISTED);
-        expect(&h, "+a=5i +b=6i synced");
-        play_all(&s, cases[i].play); /* one item in the queue: the deltas reach the listener together */
-        expect(&h, cases[i].notes);
-        close_stage(&s);
-    }
-}
-
 static bool is_odd(const ki_object *obj, void *user) {
     (void)user;
     return atoi(ki_object_resource_version(obj)) % 2 == 1;
 }
 
 TEST(a_filter_turns_updates_into_adds_and_deletes) {
-    for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
-        stage s;
-        observer h;
-        open_stage(&s, 0);
-        ki_handler handler = observing;
-        handler.filter = is_odd;
-        add_observer_of(&h, &s, &handler, &KI_REGISTRATION_OPTIONS(.delivery = (ki_delivery)delivery));
-        start_stage(&s);
-        play_each(&s, LISTED);
-        expect(&h, "+a=5i synced");
-        play_each(&s, "~a=11; ~a=12; ~a=14; ~a=15; -a=17; ~b=18; -b=20; +c=22; +d=23");
-        expect(&h, "~a=5>11 -a=11 +a=15 -a=17 +d=23");
-        close_stage(&s);
-    }
+    stage s;
+    observer h;
+    open_stage(&s, 0);
+    ki_handler handler = observing;
+    handler.filter = is_odd;
+    add_observer_of(&h, &s, &handler, NULL);
+    start_stage(&s);
+    play_each(&s, LISTED);
+    expect(&h, "+a=5i synced");
+    play_each(&s, "~a=11; ~a=12; ~a=14; ~a=15; -a=17; ~b=18; -b=20; +c=22; +d=23");
+    expect(&h, "~a=5>11 -a=11 +a=15 -a=17 +d=23");
+    close_stage(&s);
 }
 
 TEST(a_handler_with_selectors_gets_only_what_matches) {

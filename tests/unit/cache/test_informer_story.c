@@ -208,9 +208,7 @@ static void come(story *s, observer *h) {
     memset(h, 0, sizeof *h);
     h->story = s;
     h->is_in = true;
-    const ki_registration_options options =
-        KI_REGISTRATION_OPTIONS(.delivery = roll(s, 2) ? KI_DELIVER_ALL : KI_DELIVER_LATEST,
-                                .resync_ms = roll(s, 3) ? 0 : 1000);
+    const ki_registration_options options = KI_REGISTRATION_OPTIONS(.resync_ms = roll(s, 3) ? 0 : 1000);
     assert_int_equal(ki_informer_register(s->informer, &observing, h, &options, &h->registration, NULL), KI_OK);
 }
 

@@ -254,38 +254,31 @@ TEST(each_handler_has_its_thread_or_the_loop_s) {
 
 TEST(a_stuck_handler_delays_nobody) {
     stage s;
-    observer stuck, stuck_latest, quick;
+    observer stuck, quick;
     sem_t release;
     sem_init(&release, 0, 0);
     open_stage(&s);
     hearer_init(&stuck, &s);
-    hearer_init(&stuck_latest, &s);
     hearer_init(&quick, &s);
     stuck.waits_for = &release;
-    stuck_latest.waits_for = &release;
     listen(&stuck, &s, NULL);
-    listen(&stuck_latest, &s, &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST));
     listen(&quick, &s, NULL);
     start_synced(&s);
     for (int i = 0; i < CHANGES; i++)
         change(&s, i < KEYS - 1 ? '+' : '~', 1 + i % (KEYS - 1));
     await_times(&quick.called, 1 + CHANGES);
     assert_in_range(ki_registration_pending(stuck.registration), CHANGES, CHANGES + 1);
-    assert_in_range(ki_registration_pending(stuck_latest.registration), KEYS - 1, KEYS);
     for (int i = 0; i < 2 * (CHANGES + KEYS); i++)
         sem_post(&release);
     await_times(&stuck.called, 1 + CHANGES);
-    await_times(&stuck_latest.called, KEYS);
     for (int key = 0; key < KEYS; key++) {
         assert_int_equal(stuck.version[key], quick.version[key]);
-        assert_int_equal(stuck_latest.version[key], quick.version[key]);
     }
     /* What waits behind the first change does so packed (unit-packed/listener). */
     assert_in_range(stuck.packed, getenv("KI_TEST_PACK") ? CHANGES - 1 : 0, getenv("KI_TEST_PACK") ? CHANGES + 1 : 0);
     close_stage(&s);
     sem_destroy(&release);
     hearer_destroy(&stuck);
-    hearer_destroy(&stuck_latest);
     hearer_destroy(&quick);
 }
 
@@ -362,8 +355,7 @@ TEST(handlers_come_and_go_while_changes_arrive) {
     for (int i = 0; i < HANDLERS; i++) {
         hearer_init(&h[i], &s);
         h[i].removes_itself = i % 4 == 3;
-        listen(&h[i], &s,
-               &KI_REGISTRATION_OPTIONS(.delivery = i % 2 ? KI_DELIVER_LATEST : KI_DELIVER_ALL, .on_loop = i % 3 == 2));
+        listen(&h[i], &s, &KI_REGISTRATION_OPTIONS(.on_loop = i % 3 == 2));
         for (int key = 1; key < KEYS; key++)
             change(&s, i == 0 ? '+' : i % 5 == 4 && key % 3 == 0 ? '-' : '~', key);
         if (i % 4 == 1)

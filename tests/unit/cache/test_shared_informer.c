@@ -130,7 +130,7 @@ TEST(another_object_under_the_same_name_is_a_delete_and_an_add) {
     observer h, latest;
     open_stage(&s, 0);
     add_observer(&h, &s, NULL);
-    add_observer(&latest, &s, &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST));
+    add_observer(&latest, &s, NULL);
     start_stage(&s);
     play_each(&s, LISTED "; > +a=5i +b=6i synced; >> +a=5i +b=6i synced; error 410; wait 1600; {22: a=20#other b=6}; "
                          "open; > ?a=5 +a=20; >> ?a=5 +a=20; ~a=23#third; > ?a=20 +a=23; >> ?a=20 +a=23");
@@ -420,7 +420,7 @@ TEST(an_informer_can_be_stopped_at_every_point) {
         observer h, inside;
         open_stage(&s, 1000);
         add_observer(&h, &s, NULL);
-        add_observer(&inside, &s, &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST));
+        add_observer(&inside, &s, NULL);
         start_stage(&s);
         static const char *const lines[] = { "a=5", "b=6", "{10:}", "open", "~a=11", "error 500", "wait 1600" };
         int left = steps;
@@ -523,9 +523,7 @@ static bool memory_scenario(memory_case c) {
         goto no_stage;
     status = ki_informer_register(s.informer, &observing, &h, NULL, &h.registration, NULL);
     if (!status)
-        status =
-            ki_informer_register(s.informer, &observing, &latest,
-                                 &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST), &latest.registration, NULL);
+        status = ki_informer_register(s.informer, &observing, &latest, NULL, &latest.registration, NULL);
     if (!status)
         status = ki_informer_start(s.informer, NULL);
     if (!status) {

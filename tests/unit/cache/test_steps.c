@@ -97,7 +97,7 @@ static void open_stage(stage *s, ki_queue_kind kind, bool streams) {
                                            .given.queue = kind,
                                            .seed = 5 };
     assert_int_equal(informer_of(&configmaps, options, &s->informer), KI_OK);
-    const ki_registration_options latest = KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST, .resync_ms = -1);
+    const ki_registration_options latest = KI_REGISTRATION_OPTIONS(.resync_ms = -1);
     assert_int_equal(ki_informer_register(s->informer, &observing, &s->observer, NULL, &s->registration, NULL), KI_OK);
     assert_int_equal(ki_informer_register(s->informer, &observing, &s->other, &latest, &s->other_registration, NULL),
                      KI_OK);

@@ -255,32 +255,6 @@ TEST(a_tree_of_many_is_filled_and_emptied) {
     assert_int_equal(items_alive, 0);
 }
 
-TEST(each_value_is_in_one_place) {
-    static const unsigned counts[] = { 0, 1, 20, 300, 40000 };
-    for (size_t c = 0; c < (size_t)KINDS * 5; c++) {
-        const ki_tree_kind *kind = &kinds[c / 5];
-        unsigned count = c / 5 == 0 || counts[c % 5] < 1000 ? counts[c % 5] : 500, found = 0;
-        bool *seen = calloc(count + 1, sizeof *seen);
-        lineage last = { .edit.version = 1 };
-        for (unsigned i = 0; i < count; i++)
-            put_new(kind, &last, i, i + 1);
-        for (unsigned place = 0; place < KI_TREE_PLACES; place++) {
-            ki_cursor cursor = KI_CURSOR_INIT;
-            for (const item *it; (it = ki_tree_next_at(&last.tree, place, &cursor)) != NULL; found++) {
-                assert_false(seen[it->number]);
-                seen[it->number] = true;
-            }
-            assert_null(ki_tree_next_at(&last.tree, place, &cursor));
-        }
-        assert_int_equal(found, count);
-        free(seen);
-        for (unsigned i = 0; i < count; i++)
-            assert_int_equal(take_out(kind, &last, i), KI_OK);
-        end(kind, &last);
-    }
-    assert_int_equal(items_alive, 0);
-}
-
 TEST(a_tree_that_has_shrunk_gives_its_memory_back) {
     for (int k = 0; k < KINDS; k++) {
         scarce_memory memory;

@@ -193,62 +193,6 @@ CONTROLLER_TEST(fetched_objects_are_those_of_the_informer) {
     assert_int_equal(ki_informer_get_or_fetch_async(pods, "shop/", 1, fetch_answer, NULL, NULL), KI_ERR_INVALID);
 }
 
-struct labelled {
-    ki_string_map labels;
-};
-static const ki_field label_fields[] = { KI_FIELD(struct labelled, labels, "metadata.labels"), KI_FIELD_END };
-
-/* Notes the text of an annotation, which only an object with its content has. */
-static void on_content(ki_informer *informer, const char *key, const ki_object *obj, const ki_error *err, void *user) {
-    (void)informer;
-    (void)key;
-    char text[16];
-    stage_note(user, obj ? ki_object_string(obj, "metadata.annotations.text", "-", text, sizeof text)
-                         : ki_status_name(err->code));
-}
-
-static void ask_for_content(ki_informer *pods) {
-    assert_int_equal(ki_informer_get_or_fetch_async(pods, "shop/a", 1000, on_content, &stage, NULL), KI_OK);
-    stage_settle(&stage);
-}
-
-static void put_text(const char *text) {
-    char more[64];
-    snprintf(more, sizeof more, "\"annotations\":{\"text\":\"%s\"}", text);
-    stage_put(&stage, KI_PODS, "shop/a", more);
-}
-
-CONTROLLER_TEST(what_lost_its_content_at_a_limit_is_fetched) {
-    fetch_fault(FETCH_COUNT_GETS);
-    put_text("1");
-    ki_informer *pods =
-        fetch_pods(&KI_INFORMER_OPTIONS(.view = label_fields, .memory_limit = 1, .keep_at_limit = KI_KEEP_VIEW));
-    stage_start(&stage);
-    stage_advance(&stage, 1000);
-    ki_object *obj = ki_informer_get(pods, "shop/a");
-    char text[16];
-    assert_string_equal(ki_object_string(obj, "metadata.annotations.text", "-", text, sizeof text), "-");
-    ki_object_unref(obj);
-    ask_for_content(pods);
-    ask_for_content(pods); /* remembered */
-    stage_expect(&stage, "1 1");
-    assert_int_equal(fetch_count_requests(), 1);
-    put_text("2"); /* the cache has a newer state, without its content */
-    stage_advance(&stage, 1000);
-    ask_for_content(pods);
-    ask_for_content(pods);
-    stage_expect(&stage, "2 2");
-    assert_int_equal(fetch_count_requests(), 2);
-    stage_delete(&stage, KI_PODS, "shop/a");
-    stage_advance(&stage, 1000);
-    ask_for_content(pods);
-    stage_expect(&stage, "not found");
-    put_text("3"); /* the cache has it again: the absence is no answer any more */
-    stage_advance(&stage, 1000);
-    ask_for_content(pods);
-    stage_expect(&stage, "3");
-}
-
 CONTROLLER_TEST(waits_end_when_they_are_cancelled_or_the_informer_is_removed_or_stopped) {
     static char other[] = "other ", nobody[] = "";
     fetch_fault("status,code=503,verb=get,resource=pods");

@@ -114,12 +114,14 @@ static void on_plain(const ki_event *event, void *user) {
     *(bool *)user = ki_object_is_packed(event->obj);
 }
 
-/* Plays a list, a change and a relist with objects that pack from `pack_from` bytes on. */
-static void play_packing(int64_t pack_from, bool expect_packed) {
+/* Plays a list, a change and a relist with objects that pack from `from` bytes on; 0: as they do by themselves. */
+static void play_packing(bool is_plain, size_t from, bool expect_packed) {
     static const ki_indexer by_text = { .name = "text", .path = "metadata.annotations.text" };
     bool was_packed = true;
     const ki_handler handler = { .on_update = on_plain };
-    ki_informer *pods = ask(&KI_INFORMER_OPTIONS(.view = fields, .pack_from = pack_from, .resync_ms = NEVER));
+    ki_informer *pods = ask(&KI_INFORMER_OPTIONS(.view = fields, .plain = is_plain, .resync_ms = NEVER));
+    if (from)
+        stage_pack_from(pods, from);
     assert_int_equal(ki_informer_add_indexers(pods, &by_text, 1, NULL), KI_OK);
     put("a", "t1");
     put("b", "a text that is long enough to be packed, a text that is long enough to be packed");
@@ -145,15 +147,15 @@ static void play_packing(int64_t pack_from, bool expect_packed) {
 }
 
 CONTROLLER_TEST(a_cache_packs_its_objects_from_a_size_on) {
-    play_packing(1, true);
+    play_packing(false, 1, true);
 }
 
 CONTROLLER_TEST(a_small_cache_does_not_pack) {
-    play_packing(0, false);
+    play_packing(false, 0, false);
 }
 
-CONTROLLER_TEST(a_cache_never_packs_below_0) {
-    play_packing(-1, false);
+CONTROLLER_TEST(a_plain_cache_never_packs) {
+    play_packing(true, 0, false);
 }
 
 static const bool without_view = false, with_view = true;
@@ -196,7 +198,8 @@ CONTROLLER_TEST(metadata_alone_is_listed_watched_and_fetched) {
 }
 
 CONTROLLER_TEST(packed_metadata_is_metadata_alone) {
-    ki_informer *pods = ask(&KI_INFORMER_OPTIONS(.keep = KI_KEEP_METADATA, .pack_from = 1));
+    ki_informer *pods = ask(&KI_INFORMER_OPTIONS(.keep = KI_KEEP_METADATA));
+    stage_pack_from(pods, 1);
     put("a", "a text that is long enough to be packed, a text that is long enough to be packed");
     put("b", "a text that is long enough to be packed, a text that is long enough to be packed");
     stage_start(&stage);
@@ -331,13 +334,9 @@ CONTROLLER_TEST(each_form_is_an_informer_of_its_own_which_those_who_ask_for_it_s
         for (ki_keep before = KI_KEEP_OBJECT; before < keep; before++)
             assert_ptr_not_equal(informers[before], informers[keep]);
     }
-    ki_informer *at_limit = ask(&KI_INFORMER_OPTIONS(.keep_at_limit = KI_KEEP_VIEW, .view = fields));
-    assert_ptr_not_equal(at_limit, informers[KI_KEEP_OBJECT]); /* whose users need the content */
-    assert_ptr_equal(ask(&KI_INFORMER_OPTIONS(.keep_at_limit = KI_KEEP_VIEW, .view = fields)), at_limit);
     put("a", "t1");
     stage_start(&stage);
     assert_string_equal(cached(informers[KI_KEEP_OBJECT], "shop/a", true), "textview t1");
-    assert_string_equal(cached(at_limit, "shop/a", true), "textview t1");
     assert_string_equal(cached(informers[KI_KEEP_METADATA], "shop/a", true), "textview t1");
     assert_string_equal(cached(informers[KI_KEEP_VIEW], "shop/a", true), "view t1");
     assert_string_equal(cached(informers[KI_KEEP_KEYS], "shop/a", false), "");
@@ -345,11 +344,6 @@ CONTROLLER_TEST(each_form_is_an_informer_of_its_own_which_those_who_ask_for_it_s
         stage_metric(&stage,
                      "reflector_lists_total{name=\"\",group=\"\",version=\"v1\",resource=\"pods\",namespace=\"\","
                      "label_selector=\"\",field_selector=\"\",keep=\"keys\"}"),
-        1);
-    assert_int_equal(
-        stage_metric(&stage,
-                     "reflector_lists_total{name=\"\",group=\"\",version=\"v1\",resource=\"pods\",namespace=\"\","
-                     "label_selector=\"\",field_selector=\"\",keep=\"object or view\"}"),
         1);
 }
 
@@ -373,13 +367,7 @@ CONTROLLER_TEST(options_that_do_not_fit_a_form_are_errors) {
         { OPTIONS(.keep = KI_KEEP_VIEW), "ki_informer_options: .keep KI_KEEP_VIEW without a .view" },
         { OPTIONS(.keep = KI_KEEP_KEYS, .view = fields),
           "ki_informer_options: .view beside KI_KEEP_KEYS, which keeps none" },
-        { OPTIONS(.keep_at_limit = KI_KEEP_KEYS, .view = fields),
-          "ki_informer_options: .keep_at_limit 3: only KI_KEEP_VIEW" },
-        { OPTIONS(.keep_at_limit = KI_KEEP_VIEW), "ki_informer_options: .keep_at_limit without a .view" },
-        { OPTIONS(.keep_at_limit = KI_KEEP_VIEW, .keep = KI_KEEP_VIEW, .view = fields),
-          "ki_informer_options: .keep_at_limit beside a .keep without content" },
         { OPTIONS(.keep = KI_KEEP_METADATA, .view = spec_fields), OF_SPEC },
-        { OPTIONS(.keep = KI_KEEP_METADATA, .view = spec_fields, .keep_at_limit = KI_KEEP_VIEW), OF_SPEC },
         { OPTIONS(.keep = KI_KEEP_METADATA, .view = spec_fields, .shares_view = true), OF_SPEC },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -426,7 +414,7 @@ static void check_lists(ki_informer *pods, const ki_status *expected) {
 }
 
 CONTROLLER_TEST(what_reads_what_is_not_kept_is_an_error_at_the_call) {
-    static const ki_status allowed[6][7] = {
+    static const ki_status allowed[5][7] = {
         /* labels, spec, filter, index by a label, by a function, by an annotation, by a field of the spec */
         [KI_KEEP_OBJECT] = { KI_OK, KI_OK, KI_OK, KI_OK, KI_OK, KI_OK, KI_OK },
         [KI_KEEP_METADATA] = { KI_OK, KI_ERR_INVALID, KI_OK, KI_OK, KI_OK, KI_OK, KI_ERR_INVALID },
@@ -434,7 +422,6 @@ CONTROLLER_TEST(what_reads_what_is_not_kept_is_an_error_at_the_call) {
                            KI_ERR_INVALID },
         [KI_KEEP_KEYS] = { KI_ERR_INVALID, KI_ERR_INVALID, KI_ERR_INVALID, KI_ERR_INVALID, KI_OK, KI_ERR_INVALID,
                            KI_ERR_INVALID },
-        [KI_KEEP_AT_LIMIT] = { KI_OK, KI_ERR_INVALID, KI_OK, KI_OK, KI_OK, KI_ERR_INVALID, KI_ERR_INVALID },
         [KI_KEEP_VIEW_AND_LABELS] = { KI_OK, KI_ERR_INVALID, KI_OK, KI_OK, KI_OK, KI_ERR_INVALID, KI_ERR_INVALID },
     };
     const ki_handler plain = { .on_add = ignore_event }, filtered = { .on_add = ignore_event, .filter = accept };
@@ -442,10 +429,7 @@ CONTROLLER_TEST(what_reads_what_is_not_kept_is_an_error_at_the_call) {
     for (ki_keep keep = KI_KEEP_OBJECT; keep <= KI_KEEP_VIEW_AND_LABELS; keep++) {
         const ki_status *expected = allowed[keep];
         ki_informer_options options = KI_INFORMER_OPTIONS(.keep = keep, .view = keep == KI_KEEP_KEYS ? NULL : fields);
-        if (keep == KI_KEEP_AT_LIMIT) { /* the same far below a limit */
-            options.keep = KI_KEEP_OBJECT;
-            options.keep_at_limit = KI_KEEP_VIEW;
-        } else if (keep == KI_KEEP_VIEW_AND_LABELS) {
+        if (keep == KI_KEEP_VIEW_AND_LABELS) {
             options.keep = KI_KEEP_VIEW;
             options.view = label_fields;
             options.namespace_name = "shop"; /* an informer of its own */

@@ -61,8 +61,8 @@ static ki_informer *request(controller_stage *s, ki_informer_options options) {
     return informer;
 }
 
-static void add_handler(ki_informer *informer, const ki_handler *handler, ki_delivery delivery) {
-    const ki_registration_options options = KI_REGISTRATION_OPTIONS(.on_loop = true, .delivery = delivery);
+static void add_handler(ki_informer *informer, const ki_handler *handler) {
+    const ki_registration_options options = KI_REGISTRATION_OPTIONS(.on_loop = true);
     calls[0] = '\0';
     assert_int_equal(ki_informer_register(informer, handler, NULL, &options, NULL, NULL), KI_OK);
 }
@@ -334,37 +334,33 @@ CONTROLLER_TEST(a_started_informer_is_never_not_started) {
 /* --- a set that is complete --------------------------------------------------------------------------------------- */
 
 CONTROLLER_TEST(a_changed_set_that_is_complete_is_a_call_after_its_adds) {
-    for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
-        char name[16];
-        snprintf(name, sizeof name, "set-%d", delivery);
-        ki_informer *informer = request(&stage, KI_INFORMER_OPTIONS(.namespace_set = name));
-        put("a/x");
-        put("b/x");
-        add_handler(informer, &noting, (ki_delivery)delivery);
-        assert_int_equal(set(informer, "a"), KI_OK);
-        assert_int_equal(ki_factory_start(stage.factory, NULL), KI_OK);
-        stage_settle(&stage);
-        expect_calls("+a/x synced");
-        set_and_settle(informer, "a b");
-        expect_calls("+b/x set");
-        set_and_settle(informer, "a b empty"); /* brings no event at all */
-        expect_calls("set");
-        set_and_settle(informer, "a b empty");
-        expect_calls("set");
-        set_and_settle(informer, "b");
-        expect_calls("-a/x set");
-        set_and_settle(informer, "");
-        expect_calls("-b/x set");
-        assert_int_equal(set(informer, "a"), KI_OK);
-        set_and_settle(informer, "b"); /* that one alone is complete */
-        expect_calls("+b/x set");
-    }
+    ki_informer *informer = request(&stage, KI_INFORMER_OPTIONS(.namespace_set = "tenants"));
+    put("a/x");
+    put("b/x");
+    add_handler(informer, &noting);
+    assert_int_equal(set(informer, "a"), KI_OK);
+    assert_int_equal(ki_factory_start(stage.factory, NULL), KI_OK);
+    stage_settle(&stage);
+    expect_calls("+a/x synced");
+    set_and_settle(informer, "a b");
+    expect_calls("+b/x set");
+    set_and_settle(informer, "a b empty"); /* brings no event at all */
+    expect_calls("set");
+    set_and_settle(informer, "a b empty");
+    expect_calls("set");
+    set_and_settle(informer, "b");
+    expect_calls("-a/x set");
+    set_and_settle(informer, "");
+    expect_calls("-b/x set");
+    assert_int_equal(set(informer, "a"), KI_OK);
+    set_and_settle(informer, "b"); /* that one alone is complete */
+    expect_calls("+b/x set");
 }
 
 CONTROLLER_TEST(a_set_with_a_forbidden_namespace_is_complete_once_that_is_listed) {
     ki_informer *informer = request(&stage, KI_INFORMER_OPTIONS(.namespace_set = "tenants"));
     put("b/x");
-    add_handler(informer, &noting, KI_DELIVER_ALL);
+    add_handler(informer, &noting);
     forbid(&stage, "b");
     stage_start(&stage);
     set_and_settle(informer, "a");
@@ -379,7 +375,7 @@ CONTROLLER_TEST(a_set_with_a_forbidden_namespace_is_complete_once_that_is_listed
 CONTROLLER_TEST(a_handler_that_lists_the_cache_gets_a_call_for_an_empty_namespace) {
     static const ki_handler listing = { .on_changed = on_changed };
     ki_informer *informer = request(&stage, KI_INFORMER_OPTIONS(.namespace_set = "tenants"));
-    add_handler(informer, &listing, KI_DELIVER_ALL);
+    add_handler(informer, &listing);
     stage_start(&stage);
     set_and_settle(informer, "a");
     expect_calls("changed");
@@ -392,7 +388,7 @@ CONTROLLER_TEST(a_handler_of_complete_sets_alone_is_a_handler) {
     ki_informer *informer = request(&stage, KI_INFORMER_OPTIONS(.namespace_set = "tenants"));
     stage_start(&stage);
     set_and_settle(informer, "a");
-    add_handler(informer, &alone, KI_DELIVER_ALL); /* after the first set */
+    add_handler(informer, &alone); /* after the first set */
     stage_settle(&stage);
     expect_calls("");
     set_and_settle(informer, "b");
@@ -402,7 +398,7 @@ CONTROLLER_TEST(a_handler_of_complete_sets_alone_is_a_handler) {
 CONTROLLER_TEST(chosen_namespaces_have_a_health_each_and_complete_sets) {
     static const char web[] = "\"labels\":{\"team\":\"web\"}", other[] = "\"labels\":{\"team\":\"other\"}";
     ki_informer *informer = request(&stage, KI_INFORMER_OPTIONS(.namespace_selector = "team=web"));
-    add_handler(informer, &noting, KI_DELIVER_ALL);
+    add_handler(informer, &noting);
     forbid(&stage, "b");
     put("a/x");
     stage_put(&stage, KI_NAMESPACES, "a", web);
@@ -427,7 +423,7 @@ CONTROLLER_TEST(allowed_namespaces_have_a_health_each) {
     ki_informer *informer =
         request(&stage, KI_INFORMER_OPTIONS(.allowed_namespaces = allowed, .allowed_namespace_count = 2,
                                             .label_selector = "!none")); /* another informer than the stage's */
-    add_handler(informer, &noting, KI_DELIVER_ALL);
+    add_handler(informer, &noting);
     put("a/x");
     forbid(&stage, "b");
     assert_int_equal(kt_faults_add(kt_cluster_faults(stage.cluster), "status,code=403,path=/api/v1/configmaps",

@@ -324,7 +324,7 @@ static void train(ki_body_packer *packer, const char *kind, size_t cache_bytes) 
     ki_str samples[SAMPLES];
     for (unsigned i = 0; i < SAMPLES; i++)
         samples[i] = body_of(texts[i], SIZE, i, kind);
-    ki_body_packer_train(packer, samples, SAMPLES, cache_bytes, cache_bytes);
+    ki_body_packer_train(packer, samples, SAMPLES, cache_bytes);
 }
 
 static void pack_bytes(ki_body_packer *packer, const char *kind, size_t bytes) {
@@ -342,25 +342,25 @@ TEST(a_codec_follows_growth_and_drift) {
     ki_body_packer packer;
     ki_body_packer_init(&packer, &ki_allocator_default, contexts, 10000);
     assert_int_equal(ki_body_packer_pack(&packer, KI_STR("{}")), KI_ERR_NOT_FOUND);
-    assert_false(ki_body_packer_is_due(&packer, 9999, false));
-    assert_true(ki_body_packer_is_due(&packer, 10000, false));
+    assert_false(ki_body_packer_is_due(&packer, 9999));
+    assert_true(ki_body_packer_is_due(&packer, 10000));
     train(&packer, "One", 10000);
     const ki_body_codec *first = packer.codec;
     assert_non_null(first);
-    assert_false(ki_body_packer_is_due(&packer, 39999, false));
-    assert_true(ki_body_packer_is_due(&packer, 40000, false));
+    assert_false(ki_body_packer_is_due(&packer, 39999));
+    assert_true(ki_body_packer_is_due(&packer, 40000));
     /* The same kind of bodies for long: no drift. */
     pack_bytes(&packer, "One", 1000000);
-    assert_false(ki_body_packer_is_due(&packer, 10000, false));
+    assert_false(ki_body_packer_is_due(&packer, 10000));
     /* Another kind. */
     pack_bytes(&packer, "SomethingElse", 1000000);
-    assert_true(ki_body_packer_is_due(&packer, 10000, false));
+    assert_true(ki_body_packer_is_due(&packer, 10000));
     size_t before = packer.packed.size;
     train(&packer, "SomethingElse", 10000);
     assert_ptr_not_equal(packer.codec, first);
     pack_bytes(&packer, "SomethingElse", 1000000);
     assert_true(packer.packed.size < before);
-    assert_false(ki_body_packer_is_due(&packer, 10000, false));
+    assert_false(ki_body_packer_is_due(&packer, 10000));
     ki_body_packer_free(&packer);
     ki_body_contexts_unref(contexts);
 }
@@ -376,39 +376,7 @@ TEST(bodies_that_pack_worse_than_the_samples_are_no_drift) {
     size_t of_sample = packer.packed.size;
     pack_bytes(&packer, "One", 1000000);
     assert_true(packer.packed.size * 2 > of_sample * 3);
-    assert_false(ki_body_packer_is_due(&packer, 10000, false));
-    ki_body_packer_free(&packer);
-    ki_body_contexts_unref(contexts);
-}
-
-TEST(while_memory_is_scarce_the_first_codec_comes_early) {
-    ki_body_contexts *contexts = ki_body_contexts_new(&ki_allocator_default);
-    ki_body_packer packer;
-    ki_body_packer_init(&packer, &ki_allocator_default, contexts, 1000000);
-    assert_false(ki_body_packer_is_due(&packer, 100000, false));
-    assert_false(ki_body_packer_is_due(&packer, KI_BODY_EARLY_FROM - 1, true)); /* a dictionary would be larger */
-    assert_true(ki_body_packer_is_due(&packer, KI_BODY_EARLY_FROM, true));
-    ki_body_packer_train(&packer, NULL, 0, KI_BODY_EARLY_FROM, 0);
-    assert_false(ki_body_packer_is_due(&packer, KI_BODY_EARLY_FROM, true)); /* not again at once */
-    train(&packer, "One", 250000);
-    assert_false(ki_body_packer_is_due(&packer, 999999, true));
-    assert_true(ki_body_packer_is_due(&packer, 1000000, true));
-    ki_body_packer_free(&packer);
-    ki_body_contexts_unref(contexts);
-}
-
-TEST(a_small_cache_whose_objects_are_mostly_fields_has_no_early_codec) {
-    char text[SIZE];
-    ki_body_contexts *contexts = ki_body_contexts_new(&ki_allocator_default);
-    ki_body_packer packer;
-    ki_body_packer_init(&packer, &ki_allocator_default, contexts, 1000000);
-    ki_str sample = body_of(text, SIZE, 1, "One");
-    ki_body_packer_train(&packer, &sample, 1, 400000, KI_BODY_EARLY_FROM - 1);
-    assert_null(packer.codec);
-    assert_true(ki_body_packer_is_due(&packer, 1000000, false));
-    ki_body_packer_train(&packer, &sample, 1, 500001, KI_BODY_EARLY_FROM);
-    assert_non_null(packer.codec);
-    assert_true(ki_body_codec_memory(packer.codec) <= KI_BODY_CODEC_USUAL);
+    assert_false(ki_body_packer_is_due(&packer, 10000));
     ki_body_packer_free(&packer);
     ki_body_contexts_unref(contexts);
 }
@@ -421,9 +389,9 @@ TEST(a_codec_packs_more_than_its_own_size_before_drift_makes_the_next) {
     size_t least = ki_body_codec_memory(packer.codec) / 8;
     pack_bytes(&packer, "One", 2 * least);
     pack_bytes(&packer, "SomethingElse", 5 * least);
-    assert_false(ki_body_packer_is_due(&packer, 1000000, false));
+    assert_false(ki_body_packer_is_due(&packer, 1000000));
     pack_bytes(&packer, "SomethingElse", 5 * least);
-    assert_true(ki_body_packer_is_due(&packer, 1000000, false));
+    assert_true(ki_body_packer_is_due(&packer, 1000000));
     ki_body_packer_free(&packer);
     ki_body_contexts_unref(contexts);
 }
@@ -431,14 +399,14 @@ TEST(a_codec_packs_more_than_its_own_size_before_drift_makes_the_next) {
 TEST(without_contexts_or_bodies_there_is_no_codec) {
     ki_body_packer packer;
     ki_body_packer_init(&packer, &ki_allocator_default, NULL, 1);
-    assert_false(ki_body_packer_is_due(&packer, SIZE_MAX, false));
+    assert_false(ki_body_packer_is_due(&packer, SIZE_MAX));
     ki_body_packer_free(&packer);
     ki_body_contexts *contexts = ki_body_contexts_new(&ki_allocator_default);
     ki_body_packer_init(&packer, &ki_allocator_default, contexts, 1);
-    ki_body_packer_train(&packer, NULL, 0, 100, 100);
+    ki_body_packer_train(&packer, NULL, 0, 100);
     assert_null(packer.codec);
-    assert_false(ki_body_packer_is_due(&packer, 125, false));
-    assert_true(ki_body_packer_is_due(&packer, 126, false));
+    assert_false(ki_body_packer_is_due(&packer, 125));
+    assert_true(ki_body_packer_is_due(&packer, 126));
     ki_body_packer_free(&packer);
     ki_body_contexts_unref(contexts);
 }

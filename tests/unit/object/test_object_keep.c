@@ -382,28 +382,6 @@ TEST(what_an_object_lacks_matches_no_selector) {
     }
 }
 
-TEST(metadata_alone_that_can_lose_its_content_is_not_taken_for_an_object_without_a_spec) {
-    ki_object_format *format = make_format(KI_KEEP_METADATA);
-    ki_object_format_set_limits(format, &(ki_memory_limits){ .drops_content = true });
-    ki_object *obj = make(format, listed), *dropped = ki_object_drop_content(obj);
-    ki_selector *spec = NULL, *annotation = NULL;
-    ki_value value = KI_VALUE_INIT;
-    ki_error err = KI_ERROR_INIT;
-    assert_int_equal(ki_selector_new(NULL, "spec.nodeName=", &spec, NULL), KI_OK);
-    assert_int_equal(ki_selector_new(NULL, "metadata.annotations.x=y", &annotation, NULL), KI_OK);
-    assert_metadata_alone(obj);
-    assert_false(ki_object_matches(obj, spec));
-    assert_true(ki_object_matches(obj, annotation));
-    assert_false(ki_object_matches(dropped, annotation));
-    assert_int_equal(ki_object_field(dropped, "spec", &value, &err), KI_ERR_STATE);
-    assert_string_equal(ki_error_message(&err), "n/a has no content: the cache dropped it at its memory limit");
-    ki_selector_free(annotation);
-    ki_selector_free(spec);
-    ki_object_unref(dropped);
-    ki_object_unref(obj);
-    ki_object_format_unref(format);
-}
-
 static ki_status make_all(const ki_allocator *allocator, ki_keep keep, const char *json) {
     ki_object_format *format = NULL;
     ki_object *obj = NULL, *view = NULL, *key = NULL;

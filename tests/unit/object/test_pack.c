@@ -223,56 +223,6 @@ TEST(another_state_is_not_the_same_state) {
     end(&other);
 }
 
-/* --- without the content ------------------------------------------------------------------------------------------ */
-
-static void drop_at_limit(ki_object_format *format) {
-    ki_object_format_set_limits(format, &(ki_memory_limits){ .drops_content = true });
-}
-
-TEST(an_object_that_loses_its_content_has_key_labels_view_and_state) {
-    for (int is_packed = 0; is_packed < 2; is_packed++) {
-        stage s;
-        ki_error err = KI_ERROR_INIT;
-        ki_value value = KI_VALUE_INIT;
-        begin(&s, &ki_allocator_default, pod);
-        drop_at_limit(s.format);
-        ki_object *obj = ki_object_drop_content(is_packed ? s.packed : s.plain);
-        assert_true(ki_object_memory(obj) < ki_object_memory(s.packed));
-        assert_true(ki_object_is_same_state(obj, s.plain));
-        assert_true(ki_object_is_same_state(s.packed, obj));
-        end(&s); /* nothing may point into the others */
-        assert_string_equal(ki_object_key(obj), "n/a");
-        assert_string_equal(ki_object_kind(obj), "Pod");
-        assert_string_equal(ki_object_label(obj, "tier"), "front");
-        const struct pod *view = ki_object_view(obj);
-        assert_string_equal(view->node, "node-1");
-        assert_string_equal(ki_string_map_get(&view->labels, "tier"), "front");
-        assert_true(is_inside(obj, view->node));
-        assert_int_equal(ki_object_json(obj, &value, &err), KI_ERR_STATE);
-        assert_string_equal(ki_error_message(&err), "n/a has no content: the cache dropped it at its memory limit");
-        ki_object *again = ki_object_drop_content(obj), *packed = ki_object_pack(obj);
-        assert_ptr_equal(again, obj);
-        assert_ptr_equal(packed, obj);
-        ki_object_unref(again);
-        ki_object_unref(packed);
-        ki_object_unref(obj);
-    }
-}
-
-TEST(without_memory_an_object_keeps_its_content) {
-    scarce_memory memory;
-    stage s;
-    scarce_memory_init(&memory, SIZE_MAX);
-    begin(&s, &memory.allocator, pod);
-    drop_at_limit(s.format);
-    memory.fail_at = atomic_load(&memory.calls);
-    ki_object *stays = ki_object_drop_content(s.packed);
-    assert_ptr_equal(stays, s.packed);
-    ki_object_unref(stays);
-    end(&s);
-    assert_int_equal(scarce_memory_in_use(&memory), 0);
-}
-
 TEST(what_cannot_fail_works_without_memory) {
     scarce_memory memory;
     stage s;
