@@ -152,7 +152,7 @@ int main(int argc, char **argv) {
         (MISSING == 0 && ki_factory_wait_for_sync(factory, 60000, NULL, &err)))
         puts(ki_error_message(&err));
     ki_health health = { .state = KI_STATE_NOT_STARTED };
-    while (MISSING && pods && health.state != KI_STATE_BACKING_OFF)
+    while (MISSING && pods && health.state != KI_STATE_BLOCKED)
         ki_informer_health(pods, &health);
     puts(MISSING ? health.message : "synced");
     ki_factory_free(factory);
