@@ -237,7 +237,7 @@ typedef struct stage {
     source from;
     ki_engine *engine;
     ki_informer *informer;
-    size_t calls, latest_calls;
+    size_t calls, second_calls;
     unsigned version;
     bool with_other;
     other beside;
@@ -403,8 +403,8 @@ static void play(ki_queue_kind kind, bool streams, bool with_other, const ki_all
     lock_times_begin(with_other ? LOCK_OF_LOOP : LOCK_NOT_MEASURED);
     need(!ki_informer_register(s.informer, &handler, &s.calls, &KI_REGISTRATION_OPTIONS(.resync_ms = -1), NULL, NULL),
          "handler");
-    const ki_registration_options latest = KI_REGISTRATION_OPTIONS(.resync_ms = -1);
-    need(!ki_informer_register(s.informer, &handler, &s.latest_calls, &latest, NULL, NULL), "handler");
+    const ki_registration_options second = KI_REGISTRATION_OPTIONS(.resync_ms = -1);
+    need(!ki_informer_register(s.informer, &handler, &s.second_calls, &second, NULL, NULL), "handler");
     figures none = { .steps = 0 };
     need(!ki_engine_step(s.engine, 1, NULL), "step");
     step_until_idle(&s, &none);

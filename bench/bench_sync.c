@@ -114,7 +114,7 @@ static void measure(const char *url, const row *given, size_t expected) {
         if (given->changed && ++steps % STEPS_BETWEEN == 0)
             change_a_pod(given->changed, steps);
     }
-    do { /* a cache above its limit drops contents after the list */
+    do {
         if (ki_engine_step(engine, 0, &err))
             fail(what, &err);
     } while (ki_engine_timeout(engine) == 0);

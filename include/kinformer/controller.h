@@ -25,12 +25,12 @@
  * deferred reconcile that makes a request anywhere else, on a thread of its own or in a timer, names its term:
  * KI_REQUEST_OPTIONS(.term = ki_reconcile_term(call)).
  *
- * Own writes: the next reconcile of a key waits until the caches of the watched informers have what the last one wrote,
- * also if its informer has a set of namespaces; for 10 s at most, and no worker waits. An event of a child can thus not
- * show the function an object without the status that it has just written. What counts are creates, updates, patches,
- * applies and deletes of one object by ki_factory_client, made where leadership counts (see above); also those that run
- * when the reconcile ends. Nothing waits for an object that no watched informer selects, for a dry run, for a deletion
- * of a collection, and for a raw request.
+ * Own writes: after a reconcile, the next one of its key waits until the caches of the watched informers have what it
+ * wrote, at most 10 s. No worker waits meanwhile. So an event of a child does not make the function read an object
+ * without the status that it wrote just before. Counted are creates, updates, patches, applies and deletes of one
+ * object by ki_factory_client that belong to the reconcile (as for leadership), also those that end after it. A key
+ * does not wait for an object that no watched informer selects, a dry run, a deletion of a collection, or a raw
+ * request.
  *
  * Lack of memory: a key that cannot be queued is queued later. A deletion can be lost, with a log message, if memory
  * does not even suffice to remember the object; each watch has memory for 256 objects reserved. */

@@ -89,8 +89,7 @@ typedef struct ki_object_list {
  * Ownership: the caller frees the list with ki_object_list_free; the objects are borrowed from the list. Threads: any.
  * Blocks: no.
  * Errors: KI_ERR_PARSE (a selector), KI_ERR_INVALID (labels or fields that the cache does not keep; also before the
- * start), KI_ERR_LIMIT, KI_ERR_STATE (the informer was removed from its
- * factory), KI_ERR_NO_MEMORY. */
+ * start), KI_ERR_LIMIT, KI_ERR_STATE (the informer was removed from its factory), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_lister_list(const ki_informer *informer, const char *namespace_name,
                                               const char *label_selector, const char *field_selector,
                                               ki_object_list *ret_list, ki_error *err);

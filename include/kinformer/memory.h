@@ -4,7 +4,7 @@
  *     ki_informer_memory(pods, &memory);
  *     printf("%zu pods take %zu bytes, %zu of them are packed\n", memory.objects, memory.total, memory.packed_objects);
  *
- * ki_informer_options.memory_limit says once that the objects take too much. */
+ * An informer with a memory_limit (informer.h) reports once that its objects take more. */
 #ifndef KINFORMER_MEMORY_H
 #define KINFORMER_MEMORY_H
 

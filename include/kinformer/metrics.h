@@ -8,8 +8,8 @@
  * informer_store_resource_version, rest_client_requests and rest_client_request_duration_seconds (no others of
  * rest_client_) and of the prefix leader_election_ are those of client-go 0.37 (k8s.io/component-base), with further
  * labels; a request's duration is that of one attempt, without the waits before it, and watches have none. All other
- * names with the prefixes informer_ and reflector_ are kinformer's. (client-go 0.37 has an interface for metrics of
- * reflectors, and measures none.)
+ * names with the prefixes informer_ and reflector_, and controller_unseen_writes, are kinformer's. (client-go 0.37 has
+ * an interface for metrics of reflectors, and measures none.)
  *
  * Two factories of one process: give each a name (ki_factory_options), and its controllers, queues and electors names
  * of their own; then no two samples have the same metric and labels. */
@@ -55,14 +55,13 @@ typedef struct ki_label {
 
 /* The current value of one series. Labels of informers' metrics: name (the factory's), group, version, resource,
  * namespace, label_selector, field_selector and keep ("" without a value); keep is "object", "metadata", "view" or
- * "keys" (ki_keep); then `cause` of informer_relists,
- * and `handler` of informer_pending_notifications. The cause is the failure (ki_status_name), "inconsistent" (a
- * consistency check), "view" (`relists_for_view`), "no version" (neither the list nor a change of the watch had one) or
- * "older change" (the watch brought a change below the cache's version). Labels of requests' metrics: name (the
- * factory's), code ("<error>" without a response), method and host; of their durations name, verb and host. Labels of
- * controllers' metrics: controller; then `result` of controller_runtime_reconcile. Labels of work queues' metrics:
- * name; then `controller` of a controller's queue; then, of the depth of a queue by priority, `priority`. Label of
- * electors' metrics: name. */
+ * "keys" (ki_keep); then `cause` of informer_relists, and `handler` of informer_pending_notifications. The cause is the
+ * failure (ki_status_name), "inconsistent" (a consistency check), "view" (`relists_for_view`), "no version" (neither
+ * the list nor a change of the watch had one) or "older change" (the watch brought a change below the cache's version).
+ * Labels of requests' metrics: name (the factory's), code ("<error>" without a response), method and host; of their
+ * durations name, verb and host. Labels of controllers' metrics: controller; then `result` of
+ * controller_runtime_reconcile. Labels of work queues' metrics: name; then `controller` of a controller's queue; then,
+ * of the depth of a queue by priority, `priority`. Label of electors' metrics: name. */
 typedef struct ki_sample {
     const ki_metric *metric;
     const ki_label *labels;

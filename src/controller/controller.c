@@ -177,7 +177,7 @@ static void cancel_waits_on_loop(void *user) {
 static void reap(ki_component *component) {
     ki_controller *controller = ki_controller_of(component);
     bool has_ended;
-    ki_engine_call(controller->engine, cancel_waits_on_loop, controller);
+    cancel_waits_on_loop(controller);
     (void)reap_if_ended(controller, &has_ended);
 }
 
@@ -375,10 +375,10 @@ void ki_controller_free(ki_controller *controller) {
         return;
     bool is_inside = ki_callback_is_inside(controller);
     ki_controller_stop(controller);
-    if (!is_inside && !ki_engine_on_loop(controller->engine)) {
+    if (!is_inside)
         ki_engine_call(controller->engine, cancel_waits_on_loop, controller);
+    if (!is_inside && !ki_engine_on_loop(controller->engine))
         wait_for_end(controller);
-    }
     ki_mutex_lock(&controller->mutex);
     bool may_go = !is_inside && has_ended(controller);
     controller->is_left = !may_go;

@@ -25,9 +25,11 @@ static const ki_metric errors = { .name = "controller_runtime_reconcile_errors",
 static const ki_metric terminal_errors = { .name = "controller_runtime_terminal_reconcile_errors",
                                            .help = "Reconciles that ended with an error that is not retried",
                                            .type = KI_METRIC_COUNTER };
-static const ki_metric unseen = { .name = "controller_unseen_writes",
-                                  .help = "Keys that did not wait longer for the writes of their last reconcile",
-                                  .type = KI_METRIC_COUNTER };
+static const ki_metric unseen = {
+    .name = "controller_unseen_writes",
+    .help = "Waits for the writes of a key's last reconcile that ended after 10 s without them",
+    .type = KI_METRIC_COUNTER
+};
 static const ki_metric duration = { .name = "controller_runtime_reconcile_time_seconds",
                                     .help = "How long a reconcile takes",
                                     .type = KI_METRIC_HISTOGRAM,

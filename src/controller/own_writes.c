@@ -101,7 +101,7 @@ static bool is_gone(const ki_object *obj, ki_client_verb verb) {
     return is_marked ? !is_kept : verb == KI_CLIENT_DELETE;
 }
 
-/* Returns true if the response has the state of the written object. Those of most subresources have another. */
+/* Returns true if the response has the state of the written object: that of most subresources shows another one. */
 static bool shows_object(const ki_write *write, const ki_object *obj) {
     const char *kind = ki_informer_resource(write->source->informer)->kind;
     bool is_kind = strcmp(ki_object_kind(obj), kind) == 0 || strcmp(ki_object_kind(obj), "Scale") == 0;

@@ -113,7 +113,7 @@ static void remember(ki_source *source, const ki_object *obj, bool is_there) {
 }
 
 static void drop_walk(ki_source *source) {
-    ki_snapshot_unref(source->snapshot);
+    ki_snapshot_free(source->snapshot); /* in steps: a relist meanwhile can leave it all objects */
     source->snapshot = NULL;
     source->cursor = (ki_cursor)KI_CURSOR_INIT;
 }

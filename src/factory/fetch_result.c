@@ -4,7 +4,6 @@
 
 #include "src/base/error.h"
 #include "src/cache/reflector/transform.h"
-#include "src/object/keep.h"
 #include "src/object/selector.h"
 
 #include <stdio.h>

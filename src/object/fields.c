@@ -118,7 +118,7 @@ static ki_status check_kept(const ki_object *obj, ki_str body, const char *path,
 ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value, ki_error *err) {
     if (!obj || !path || !ret_value)
         return ki_error_missing(err, "ki_object_field");
-    if (!ki_object_has_content(obj))
+    if (!obj->body_size)
         return check_path_first(obj, path, err);
     ki_body body;
     ki_status status = ki_body_open(obj, &body, err);

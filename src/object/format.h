@@ -71,11 +71,10 @@ ki_status ki_object_view_only(ki_object *obj, ki_object **ret_obj, ki_error *err
  * KI_ERR_NO_MEMORY. */
 ki_status ki_object_key_only(ki_object *obj, ki_object **ret_obj, ki_error *err);
 /* Returns what the object has: KI_KEEP_OBJECT also for a whole one of a cache that keeps less; KI_KEEP_METADATA also
- * for what a transform made of metadata alone; KI_KEEP_AT_LIMIT (keep.h) for one that lost its content. */
+ * for what a transform made of metadata alone. */
 ki_keep ki_object_keep(const ki_object *obj);
-bool ki_object_has_content(const ki_object *obj);
-/* Returns true if the object has the labels that the server sent: also without its content, if its cache drops contents
- * at a limit or its view has the map of all labels. */
+/* Returns true if the object has the labels that the server sent: also without its content, if its view has the map of
+ * all labels. */
 bool ki_object_has_labels(const ki_object *obj);
 /* Returns KI_ERR_STATE, with the reason, for an object without its content. */
 ki_status ki_object_check_content(const ki_object *obj, ki_error *err);

@@ -34,10 +34,6 @@ ki_keep ki_object_keep(const ki_object *obj) {
     return ki_format_of(obj)->keep;
 }
 
-bool ki_object_has_content(const ki_object *obj) {
-    return obj->body_size != 0;
-}
-
 bool ki_object_has_labels(const ki_object *obj) {
     return obj->body_size || ki_object_format_has_labels(ki_format_of(obj));
 }

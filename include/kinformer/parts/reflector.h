@@ -27,8 +27,7 @@ typedef struct ki_reflector_options {
     ki_list_watch *list_watch; /* borrowed */
     ki_queue *queue;           /* borrowed; of the same allocator as the engine; NULL: `store` */
     const char *name;          /* what is listed, such as "pods in default (app=x)"; for messages; borrowed */
-    /* page_size, no_streaming_list and the two of backoff are used; borrowed; NULL: their
-     * defaults. */
+    /* page_size, no_streaming_list and the two of backoff are used; borrowed; NULL: their defaults. */
     const ki_informer_options *given;
     ki_transform_step transform; /* applied to each decoded object */
     /* With its `get`, an object that a list repeats is in memory once. With `store`: that store's. */

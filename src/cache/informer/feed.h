@@ -31,7 +31,6 @@ typedef struct ki_feed {
     bool has_new_version;    /* `stored_version` has changed since the waits were last checked */
     bool is_initial; /* constant; of a set: the informer has synced only once the feed's first list is applied */
     size_t listed;   /* objects of its current list */
-    size_t arriving; /* bytes that the store will have more of it (list_memory.c) */
 
     /* Any thread. */
     ki_health_record health; /* of the reflector; without what is stuck, and what is skipped */

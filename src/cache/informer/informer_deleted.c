@@ -34,7 +34,7 @@ ki_status ki_informer_stage_deleted(ki_informer *informer, ki_object *obj) {
         return KI_OK;
     size_t units = 2; /* so that their number stays below its limit while many are deleted */
     ki_object *kept;
-    ki_status status = ki_object_kept(obj, &kept);
+    ki_status status = ki_informer_kept(obj, &kept);
     if (status)
         return status;
     status = ki_deleted_objects_stage(&informer->deleted, kept);

@@ -1,7 +1,7 @@
 /* informer_parts.h: the struct of an informer, for the files that implement it: shared_informer.c (creation, start,
  * stop), feed.c (its sources), process_item.c (processes one item), registration.c (handlers), settings.c,
- * informer_health.c, informer_memory.c, packing.c, namespace_check.c, namespace_set.c,
- * informer_read.c, informer_deleted.c, removal.c, wait_for_sync.c and wait_for.c. */
+ * informer_health.c, informer_memory.c, packing.c, namespace_check.c, namespace_set.c, informer_read.c,
+ * informer_deleted.c, removal.c, wait_for_sync.c and wait_for.c. */
 #ifndef KI_CACHE_INFORMER_PARTS_H
 #define KI_CACHE_INFORMER_PARTS_H
 
@@ -214,7 +214,7 @@ void ki_informer_note_progress(ki_informer *informer);
 void ki_informer_log_state(ki_informer *informer, bool has_cause);
 /* packing.c: gets what the store keeps of an object: its key, the packed object, or `obj` itself, as a reference.
  * Errors: KI_ERR_NO_MEMORY. Loop. */
-ki_status ki_object_kept(ki_object *obj, ki_object **ret_kept);
+ki_status ki_informer_kept(ki_object *obj, ki_object **ret_kept);
 /* packing.c: the `pack` of the processor; `user` is the informer. Loop; caller holds change_lock. */
 ki_object *ki_informer_pack_waiting(const ki_change *change, void *user);
 /* informer_memory.c: reports the objects' memory once above the limit. Loop; not under change_lock. */

@@ -3,12 +3,11 @@
  * get the plain object. What waits for a slow handler on a thread of its own is packed, too. Loop. */
 #include "src/cache/informer/informer_parts.h"
 
-#include "src/base/error.h"
 #include "src/cache/store/snapshot.h"
 #include "src/object/object.h"
 #include "src/object/pack.h"
 
-ki_status ki_object_kept(ki_object *obj, ki_object **ret_kept) {
+ki_status ki_informer_kept(ki_object *obj, ki_object **ret_kept) {
     ki_object *kept;
     ki_status status = ki_object_key_only(obj, &kept, NULL);
     if (status)

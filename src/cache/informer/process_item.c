@@ -80,7 +80,7 @@ static const char *version_after(const ki_informer *informer, const ki_deltas *d
 
 static ki_status stage_put(ki_informer *informer, ki_object *obj) {
     ki_object *kept;
-    ki_status status = ki_object_kept(obj, &kept);
+    ki_status status = ki_informer_kept(obj, &kept);
     if (status)
         return status;
     status = ki_store_stage_put(informer->store, kept, ki_object_is_packed(kept) ? obj : kept);

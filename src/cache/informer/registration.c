@@ -47,7 +47,7 @@ static void on_listener_end(ki_listener *listener, void *user) {
     ki_processor_forget(&informer->processor, listener);
     ki_fair_mutex_unlock(&informer->change_lock);
     ki_listener_free(listener);
-    (void)ki_informer_delivered(informer);
+    ki_informer_delivered(informer);
 }
 
 /* Adds the listener between two changes: it replays the present snapshot, and is notified of every later change. Caller

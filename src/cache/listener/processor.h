@@ -52,7 +52,7 @@ bool ki_processor_remove(ki_processor *processor, ki_listener *listener);
 /* Removes the listener, which is in `leaving`, before it is freed. */
 void ki_processor_forget(ki_processor *processor, ki_listener *listener);
 /* Returns the most changes that wait for a listener on the loop: the watch pauses if they are many. What waits for a
- * thread does not delay the watch: a slow one delays nobody else. Any thread. */
+ * thread does not delay the watch: a slow one delays nobody else. */
 size_t ki_processor_load(const ki_processor *processor);
 /* Starts each listener, on a thread of its own or on the loop. After a failure, call it again or stop. */
 ki_status ki_processor_start(ki_processor *processor, bool threaded, ki_error *err);

@@ -55,8 +55,8 @@ bool ki_queued_list_lacks(const ki_queued_list *list, const char *key);
  * ki_queued_list_end_walk. Errors: KI_ERR_NOT_FOUND after the last, KI_ERR_NO_MEMORY (KI_LIST_KEYS only): the next call
  * tries again. */
 ki_status ki_queued_list_next(ki_queued_list *list, ki_change *ret_change);
-/* Ends the walk over the known objects, if it has passed the last one. Once the changes so far are processed: the store
- * may have dropped the objects of the deletions. */
+/* Ends the walk over the known objects, if it has passed the last one. Call it only when the changes so far are
+ * processed: the walk alone may hold the objects of the deletions. */
 void ki_queued_list_end_walk(ki_queued_list *list);
 /* Gives the caller the reference to the last listed object. For lists whose deletions come last. */
 void ki_queued_list_take(ki_queued_list *list);

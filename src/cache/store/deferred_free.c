@@ -82,7 +82,7 @@ static void enqueue(ki_deferred *deferred, ki_snapshot *snapshot) {
 /* Returns what serves the snapshot's store, if the caller is on its loop. */
 static ki_deferred *server_of(const ki_snapshot *snapshot) {
     ki_versions *versions = snapshot->schema->versions;
-    ki_mutex_lock(&versions->lock); /* stop waits for it: the engine is there */
+    ki_mutex_lock(&versions->lock); /* ki_deferred_stop takes it too: the engine still exists */
     ki_deferred *deferred = versions->deferred;
     bool is_loop = deferred && ki_engine_on_loop(deferred->engine);
     ki_mutex_unlock(&versions->lock);
@@ -135,6 +135,6 @@ void ki_deferred_stop(ki_deferred *deferred) {
 
 void ki_deferred_free(ki_deferred *deferred) {
     size_t units = SIZE_MAX;
-    stop_serving(deferred); /* of an informer that was not started */
+    stop_serving(deferred); /* of an informer that was never stopped: making it failed later */
     release_some(deferred, &units);
 }

@@ -95,6 +95,7 @@ ki_status ki_tree_remove(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *
 void ki_tree_remove_last(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tree);
 /* Returns each value once, in no particular order. NULL at the end and afterwards. */
 void *ki_tree_next(const ki_tree *tree, ki_cursor *cursor);
+
 /* A walk over the values that one version does not share with another. Neither may change meanwhile. */
 typedef struct ki_tree_changes {
     const ki_tree_node *path[KI_TREE_MAX_DEPTH];

@@ -335,7 +335,7 @@ TEST(resync_periods_are_lowered_before_the_start_and_raised_after) {
     }
 }
 
-/* --- latest, filter, transform ------------------------------------------------------------------------------------ */
+/* --- filter, transform -------------------------------------------------------------------------------------------- */
 
 static bool is_odd(const ki_object *obj, void *user) {
     (void)user;

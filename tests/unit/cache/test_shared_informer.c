@@ -127,10 +127,10 @@ TEST(a_relist_with_another_content_is_an_update_whatever_its_version) {
 
 TEST(another_object_under_the_same_name_is_a_delete_and_an_add) {
     stage s;
-    observer h, latest;
+    observer h, second;
     open_stage(&s, 0);
     add_observer(&h, &s, NULL);
-    add_observer(&latest, &s, NULL);
+    add_observer(&second, &s, NULL);
     start_stage(&s);
     play_each(&s, LISTED "; > +a=5i +b=6i synced; >> +a=5i +b=6i synced; error 410; wait 1600; {22: a=20#other b=6}; "
                          "open; > ?a=5 +a=20; >> ?a=5 +a=20; ~a=23#third; > ?a=20 +a=23; >> ?a=20 +a=23");
@@ -513,7 +513,7 @@ static void check_memory_story(const observer *h) {
 
 static bool memory_scenario(memory_case c) {
     stage s;
-    observer h = { .stage = &s }, latest = { .stage = &s };
+    observer h = { .stage = &s }, second = { .stage = &s };
     scarce_memory memory;
     scarce_memory_init(&memory, c.fail_at);
     memory.forever = c.for_a_minute;
@@ -523,7 +523,7 @@ static bool memory_scenario(memory_case c) {
         goto no_stage;
     status = ki_informer_register(s.informer, &observing, &h, NULL, &h.registration, NULL);
     if (!status)
-        status = ki_informer_register(s.informer, &observing, &latest, NULL, &latest.registration, NULL);
+        status = ki_informer_register(s.informer, &observing, &second, NULL, &second.registration, NULL);
     if (!status)
         status = ki_informer_start(s.informer, NULL);
     if (!status) {
@@ -535,14 +535,14 @@ static bool memory_scenario(memory_case c) {
         assert_string_equal(ki_snapshot_resource_version(snapshot), "13");
         ki_snapshot_free(snapshot);
         check_memory_story(&h);
-        check_memory_story(&latest);
+        check_memory_story(&second);
         const ki_health health = health_of(&s);
         if (health.state != KI_STATE_CONNECTING)
             assert_int_equal(health.cause.code, KI_OK);
     }
     close_stage(&s);
     assert_int_equal(h.removed, h.registration.informer != NULL);
-    assert_int_equal(latest.removed, latest.registration.informer != NULL);
+    assert_int_equal(second.removed, second.registration.informer != NULL);
 no_stage:
     assert_true(status == KI_OK || status == KI_ERR_NO_MEMORY);
     assert_int_equal(scarce_memory_in_use(&memory), 0);

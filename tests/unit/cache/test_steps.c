@@ -79,7 +79,7 @@ typedef struct stage {
     fake_list_watch source;
     ki_object_format *format;
     ki_informer *informer;
-    observer observer, other; /* the other one gets the latest only */
+    observer observer, other; /* the other one has no resyncs */
     ki_registration registration, other_registration;
     size_t most; /* calls of the allocator in one step, or in one call of the source */
 } stage;
@@ -97,10 +97,10 @@ static void open_stage(stage *s, ki_queue_kind kind, bool streams) {
                                            .given.queue = kind,
                                            .seed = 5 };
     assert_int_equal(informer_of(&configmaps, options, &s->informer), KI_OK);
-    const ki_registration_options latest = KI_REGISTRATION_OPTIONS(.resync_ms = -1);
+    const ki_registration_options without_resync = KI_REGISTRATION_OPTIONS(.resync_ms = -1);
     assert_int_equal(ki_informer_register(s->informer, &observing, &s->observer, NULL, &s->registration, NULL), KI_OK);
-    assert_int_equal(ki_informer_register(s->informer, &observing, &s->other, &latest, &s->other_registration, NULL),
-                     KI_OK);
+    assert_int_equal(
+        ki_informer_register(s->informer, &observing, &s->other, &without_resync, &s->other_registration, NULL), KI_OK);
     assert_int_equal(ki_informer_start(s->informer, NULL), KI_OK);
 }
 

@@ -650,6 +650,13 @@ OWN_WRITES_TEST(a_stop_waits_for_no_write) {
     assert_true(stage_open(&stage, NULL));
 }
 
+/* On the loop's thread no reconcile runs: nothing is left to end later. */
+OWN_WRITES_TEST(a_controller_whose_key_waits_is_freed_at_once) {
+    begin_wait(KI_CONTROLLER_OPTIONS());
+    ki_controller_free(stage.controller);
+    control_with(KI_CONTROLLER_OPTIONS()); /* the same name */
+}
+
 OWN_WRITES_TEST(a_waiting_key_does_not_keep_the_lease) {
     ki_elector *elector = NULL;
     assert_int_equal(ki_elector_new(stage.factory,
