@@ -145,9 +145,17 @@ static void give_up_target(target *t, const ki_error *cause) {
     }
 }
 
+/* Returns true for a refusal that can be that of the watch after a list that waits in the queue: a list of what cannot
+ * be watched is complete. A list that is refused is refused again. */
+static bool is_perhaps_of_watch(const target *t, const ki_health *health) {
+    return t->session->is_once && ki_error_is_method_not_supported(&health->cause) && health->failures <= 1;
+}
+
 static void on_state(ki_informer *informer, const ki_health *health, void *user) {
     target *t = user;
     (void)informer;
+    if (is_perhaps_of_watch(t, health))
+        return;
     if (t->synced || !is_waiting(health) || !failure_is_hopeless(t->session, &health->cause))
         say_health(t, health);
     else if (!t->failure.code)

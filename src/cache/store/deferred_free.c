@@ -60,15 +60,15 @@ void ki_deferred_init(ki_deferred *deferred, ki_engine *engine) {
     ki_task_init(&deferred->task, engine, run_frees, deferred);
 }
 
-static void set_served(ki_deferred *deferred, ki_versions *versions, ki_deferred *by) {
+static void set_server(ki_versions *versions, ki_deferred *server) {
     ki_mutex_lock(&versions->lock);
-    versions->deferred = by;
+    versions->deferred = server;
     ki_mutex_unlock(&versions->lock);
-    deferred->served = by ? versions : NULL;
 }
 
 void ki_deferred_serve(ki_deferred *deferred, const ki_snapshot *of_store) {
-    set_served(deferred, of_store->schema->versions, deferred);
+    deferred->served = of_store->schema->versions;
+    set_server(deferred->served, deferred);
 }
 
 /* Takes over the last reference: no other thread reads the snapshot. */
@@ -125,7 +125,8 @@ void ki_deferred_add_snapshot(ki_deferred *deferred, ki_snapshot *snapshot) {
 
 static void stop_serving(ki_deferred *deferred) {
     if (deferred->served)
-        set_served(deferred, deferred->served, NULL);
+        set_server(deferred->served, NULL);
+    deferred->served = NULL;
 }
 
 void ki_deferred_stop(ki_deferred *deferred) {

@@ -213,6 +213,10 @@ bool ki_store_is_overtaken(const ki_store *store) {
     return store->staged && store->staged->schema != current(store)->schema;
 }
 
+bool ki_store_is_staged(const ki_store *store) {
+    return store->staged != NULL;
+}
+
 ki_status ki_store_set_resource_version(ki_store *store, const char *resource_version, ki_error *err) {
     ki_snapshot *next = draft(store, resource_version);
     if (!next)

@@ -37,7 +37,10 @@ ki_snapshot *ki_store_abandon(ki_store *store);
 ki_object *ki_store_known(const ki_store *store, const char *key);
 /* Returns the memory of the published objects. Any thread. */
 size_t ki_store_object_bytes(const ki_store *store);
-/* Publishes a snapshot that differs only in its resource version. */
+/* Returns true between begin and publish or abandon. */
+bool ki_store_is_staged(const ki_store *store);
+/* Publishes a snapshot that differs only in its resource version. Not while a change is staged, which was made from the
+ * snapshot before. */
 ki_status ki_store_set_resource_version(ki_store *store, const char *resource_version, ki_error *err);
 
 /* Makes a snapshot without objects, with the same indexes, for ki_store_publish. Errors: KI_ERR_NO_MEMORY. */
