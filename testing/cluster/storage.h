@@ -1,5 +1,5 @@
 /* storage.h: the objects of one resource in key order, and the history of their changes. Part of a cluster, which
- * assigns the revisions. write.c changes it; rest/list.c and request/watch.c read it. The caller holds the cluster. */
+ * assigns the revisions. write.c changes it; rest/page.c and request/watch.c read it. The caller holds the cluster. */
 #ifndef KT_CLUSTER_STORAGE_H
 #define KT_CLUSTER_STORAGE_H
 

@@ -1,11 +1,10 @@
 /* delete.c: deletes one object, or all objects of a list. */
-#include "src/base/memory.h"
 #include "testing/cluster/strategy.h"
-#include "testing/request/form.h"
 #include "testing/request/list_options.h"
 #include "testing/request/selector.h"
 #include "testing/request/status.h"
 #include "testing/rest/delete_options.h"
+#include "testing/rest/page.h"
 #include "testing/rest/verbs.h"
 #include "testing/values/json.h"
 
@@ -80,32 +79,29 @@ ki_status kt_verb_delete(kt_call *call) {
     return status;
 }
 
-/* Deletes each selected object of a snapshot that still exists. `deleted` gets their last versions. */
-static ki_status delete_all(const kt_write *write, const kt_snapshot *snapshot, const kt_selector *selector,
-                            kt_object **deleted, size_t *ret_count) {
-    for (size_t i = 0; i < snapshot->count; i++) {
-        kt_object *obj = snapshot->objects[i];
-        if (!kt_selector_matches(selector, obj) || kt_storage_get(write->storage, obj->ns, obj->name) != obj)
-            continue;
+/* Deletes each object of a page that still exists. */
+static ki_status delete_all(kt_call *call, const kt_write *write, yyjson_val *options, const kt_page *page) {
+    ki_status status = KI_OK;
+    for (size_t i = 0; !status && i < page->count; i++) {
+        kt_object *old = kt_storage_get(call->storage, page->objects[i]->ns, page->objects[i]->name), *obj = NULL;
         bool is_removed = false;
-        ki_status status = kt_write_delete(write, obj, &deleted[*ret_count], &is_removed);
-        if (status)
-            return status;
-        ++*ret_count;
+        if (!old)
+            continue;
+        status = check_preconditions(call, old, options);
+        if (!status)
+            status = kt_write_delete(write, old, &obj, &is_removed);
+        kt_object_unref(obj);
     }
-    return KI_OK;
+    return status;
 }
 
 ki_status kt_verb_delete_collection(kt_call *call) {
     kt_write write;
     yyjson_doc *doc = NULL;
     kt_selector *selector = NULL;
-    kt_snapshot *snapshot = NULL;
     kt_list_options options;
-    kt_shape shape;
+    kt_page page = { 0 };
     ki_status status = kt_call_negotiate(call, true);
-    if (!status)
-        status = kt_shape_of(call, &shape);
     if (!status)
         status = kt_delete_options_read(call, &write, &doc);
     if (!status)
@@ -113,20 +109,12 @@ ki_status kt_verb_delete_collection(kt_call *call) {
     if (!status)
         status = kt_selector_parse(call, &selector);
     if (!status)
-        status = kt_storage_present(call->storage, &snapshot);
-    kt_object **deleted = snapshot ? ki_alloc_array(call->allocator, snapshot->count + 1, sizeof *deleted) : NULL;
-    size_t count = 0;
+        status = kt_page_select(call, &options, selector, &page);
     if (!status)
-        status = deleted ? delete_all(&write, snapshot, selector, deleted, &count) : KI_ERR_NO_MEMORY;
-    if (!status)
-        status = kt_shape_append_list(&shape, deleted, count, kt_cluster_revision(call->cluster), (ki_str){ NULL, 0 },
-                                      -1, call->now_ms, &call->response->body);
-    if (!status)
-        status = kt_call_done(call, 200);
-    while (count)
-        kt_object_unref(deleted[--count]);
-    ki_free(call->allocator, deleted);
-    kt_snapshot_unref(snapshot);
+        status = delete_all(call, &write, yyjson_doc_get_root(doc), &page);
+    if (!status) /* the objects as they were */
+        status = kt_page_respond(call, &page);
+    kt_page_free(call, &page);
     kt_selector_free(selector);
     yyjson_doc_free(doc);
     return status;
