@@ -19,9 +19,9 @@ enum {
     KT_CREATES_ON_UPDATE = 1 << 0, /* an update of a missing object creates it */
     KT_NEEDS_VERSION = 1 << 1,     /* an update without a resourceVersion is invalid */
     KT_KEEPS_STATUS = 1 << 2,      /* a new object keeps the client's status */
-    KT_STATUS_ONLY = 1 << 3,       /* a status update changes no labels, annotations, owners or finalizers */
+    KT_STATUS_ONLY = 1 << 3,       /* a status update changes no metadata */
     KT_STATUS_NO_LABELS = 1 << 4,  /* a status update changes no labels */
-    KT_STATUS_NO_OWNERS = 1 << 5,  /* a status update changes no owners */
+    KT_STATUS_NO_OWNERS = 1 << 5,  /* a status update changes no owners and ignores deletionTimestamp */
     KT_RETURNS_DELETED = 1 << 6    /* a delete responds with the removed object */
 };
 

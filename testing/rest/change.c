@@ -44,8 +44,7 @@ ki_status kt_change_begin(kt_call *call, kt_write *ret_write) {
     return kt_call_dry_run(call, &ret_write->dry_run);
 }
 
-/* Responds 404 if the namespace of a new object does not exist, 403 if it is being deleted. */
-static ki_status check_namespace(kt_call *call, ki_str name) {
+ki_status kt_change_check_namespace(kt_call *call, ki_str name) {
     if (!call->resource->namespaced)
         return KI_OK;
     const kt_object *ns = kt_storage_get(kt_storage_of(call->cluster, KI_NAMESPACES), (ki_str){ NULL, 0 }, call->ns);
@@ -179,6 +178,8 @@ static void validate(kt_call *call, kt_causes *causes, yyjson_val *old_root, yyj
         kt_validate_service_status(causes, yyjson_obj_get(root, "spec"), yyjson_obj_get(root, "status"));
     else if (call->subresource.size && call->resource == KI_PODS)
         kt_validate_pod_status(causes, old_root, yyjson_obj_get(root, "status"));
+    else if (call->subresource.size && call->resource == KI_NAMESPACES)
+        kt_validate_namespace_status(causes, root);
     else if (!call->subresource.size)
         kt_validate_object(causes, call->allocator, call->resource, old_root, root);
 }
@@ -215,7 +216,7 @@ static ki_status check_and_create(kt_call *call, const kt_write *write, yyjson_v
     ki_str name = kt_json_get_str(meta, "name"), prefix = kt_json_get_str(meta, "generateName");
     ki_str revision = kt_json_get_str(meta, "resourceVersion");
     char generated[NAME_SIZE];
-    ki_status status = check_namespace(call, name.size ? name : prefix);
+    ki_status status = kt_change_check_namespace(call, name.size ? name : prefix);
     if (!status)
         status = kt_grant_check(call, root);
     if (status)
@@ -379,6 +380,8 @@ static ki_status take_status(kt_call *call, yyjson_val *old_root, yyjson_val *ro
         { "ownerReferences", KT_STATUS_ONLY | KT_STATUS_NO_OWNERS },
         { "finalizers", KT_STATUS_ONLY },
     };
+    /* An update cannot remove them. Another value is an error of validate_meta.c. */
+    static const char *const deletion[] = { "deletionTimestamp", "deletionGracePeriodSeconds" };
     unsigned flags = kt_strategy_of(call->storage->info)->flags;
     yyjson_alc alc = kt_json_alc(call->allocator);
     yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
@@ -401,6 +404,12 @@ static ki_status take_status(kt_call *call, yyjson_val *old_root, yyjson_val *ro
         if (!(flags & members[i].kept_by) && !(ignores_uid && strcmp(members[i].name, "uid") == 0))
             fine = put_copy(doc, yyjson_mut_obj_get(made, "metadata"), members[i].name,
                             yyjson_obj_get(meta, members[i].name));
+    }
+    for (size_t i = 0; fine && i < sizeof deletion / sizeof deletion[0]; i++) {
+        yyjson_val *given = yyjson_obj_get(meta, deletion[i]);
+        bool is_ignored = flags & (i == 0 ? KT_STATUS_ONLY | KT_STATUS_NO_OWNERS : KT_STATUS_ONLY);
+        if (given && !is_ignored)
+            fine = put_copy(doc, yyjson_mut_obj_get(made, "metadata"), deletion[i], given);
     }
     ki_status status = fine ? kt_json_freeze(call->allocator, made, ret_doc) : KI_ERR_NO_MEMORY;
     yyjson_mut_doc_free(doc);

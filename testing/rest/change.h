@@ -17,6 +17,8 @@ ki_status kt_change_update(kt_call *call, const kt_write *write, kt_object *old,
                            yyjson_val *root);
 /* Responds 400 if the object has no name, or another one than the path. */
 ki_status kt_change_check_name(kt_call *call, yyjson_val *root);
+/* Responds 404 if the namespace of a new object does not exist, 403 if it is being deleted. */
+ki_status kt_change_check_namespace(kt_call *call, ki_str name);
 /* Reads the call's parameters for writes. */
 ki_status kt_change_begin(kt_call *call, kt_write *ret_write);
 

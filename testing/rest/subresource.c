@@ -44,6 +44,8 @@ static ki_status begin(kt_call *call, target *t, bool has_body) {
         status = kt_change_begin(call, &t->write);
     if (!status && has_body)
         status = kt_body_read(call, &t->body);
+    if (!status && strcmp(call->request->method, "POST") == 0)
+        status = kt_change_check_namespace(call, call->name);
     if (status)
         return status;
     kt_object *old = kt_storage_get(call->storage, call->ns, call->name);
@@ -450,7 +452,10 @@ ki_status kt_binding(kt_call *call) {
     bool is_name = name.size > 0 && name.size < sizeof copy;
     if (is_name)
         memcpy(copy, name.data, name.size);
+    status = kt_change_check_namespace(call, name);
     yyjson_doc_free(body);
+    if (status)
+        return status;
     if (!is_name)
         return kt_fail_bad_request(call, "Name parameter required.");
     kt_call pod = *call;

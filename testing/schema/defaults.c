@@ -86,6 +86,7 @@ static const struct {
     { "PodSpec", "{\"restartPolicy\":\"Always\",\"terminationGracePeriodSeconds\":30,\"dnsPolicy\":\"ClusterFirst\","
                  "\"securityContext\":{},\"schedulerName\":\"default-scheduler\"}" },
     { "PodTemplateSpec", "{\"metadata\":{}}" },
+    { "NamespaceStatus", "{\"phase\":\"Active\"}" },
     { "JobTemplateSpec", "{\"metadata\":{}}" },
     { "PersistentVolumeClaimSpec", "{\"volumeMode\":\"Filesystem\"}" },
     { "HPAScalingRules", "{\"selectPolicy\":\"Max\"}" },

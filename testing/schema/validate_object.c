@@ -547,3 +547,12 @@ void kt_validate_object(kt_causes *causes, const ki_allocator *allocator, const 
         check(causes, allocator, kind, old_root, root);
     kt_causes_free(&before);
 }
+
+void kt_validate_namespace_status(kt_causes *causes, yyjson_val *root) {
+    bool ends = yyjson_obj_get(yyjson_obj_get(root, "metadata"), "deletionTimestamp") != NULL;
+    ki_str phase = kt_json_get_str(yyjson_obj_get(root, "status"), "phase");
+    if (!ki_str_equals(phase, ends ? "Terminating" : "Active"))
+        kt_causes_add(causes, KT_CAUSE_INVALID, "status.Phase", phase,
+                      ends ? "may only be 'Terminating' if `deletionTimestamp` is not empty"
+                           : "may only be 'Active' if `deletionTimestamp` is empty");
+}

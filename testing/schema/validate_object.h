@@ -12,6 +12,8 @@
 /* Adds the problems of `root`. `old_root` is the old object with its defaults; NULL for a new object. */
 void kt_validate_object(kt_causes *causes, const ki_allocator *allocator, const ki_resource *resource,
                         yyjson_val *old_root, yyjson_val *root);
+/* Checks that the phase fits deletionTimestamp. */
+void kt_validate_namespace_status(kt_causes *causes, yyjson_val *root);
 /* Returns true if updates of this resource are compared with the old object. */
 bool kt_validate_compares(const ki_resource *resource);
 
