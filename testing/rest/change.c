@@ -180,6 +180,9 @@ static void validate(kt_call *call, kt_causes *causes, yyjson_val *old_root, yyj
         kt_validate_pod_status(causes, old_root, yyjson_obj_get(root, "status"));
     else if (call->subresource.size && call->resource == KI_NAMESPACES)
         kt_validate_namespace_status(causes, root);
+    else if (call->subresource.size && call->resource == KI_CERTIFICATESIGNINGREQUESTS)
+        kt_validate_csr_status(causes, yyjson_obj_get(old_root, "status"), yyjson_obj_get(root, "status"),
+                               ki_str_equals(call->subresource, "approval"));
     else if (!call->subresource.size)
         kt_validate_object(causes, call->allocator, call->resource, old_root, root);
 }

@@ -14,6 +14,8 @@ void kt_validate_object(kt_causes *causes, const ki_allocator *allocator, const 
                         yyjson_val *old_root, yyjson_val *root);
 /* Checks that the phase fits deletionTimestamp. */
 void kt_validate_namespace_status(kt_causes *causes, yyjson_val *root);
+/* Checks the conditions that a certificate signing request must keep, and those that only its approval adds. */
+void kt_validate_csr_status(kt_causes *causes, yyjson_val *old_status, yyjson_val *status, bool is_approval);
 /* Returns true if updates of this resource are compared with the old object. */
 bool kt_validate_compares(const ki_resource *resource);
 

@@ -22,6 +22,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -36,9 +37,16 @@ type row struct {
 	Body     string   `json:"body,omitempty"`
 	Brief    bool     `json:"brief,omitempty"`   // only code and reason count
 	Differs  string   `json:"differs,omitempty"` // why the embedded server responds differently on purpose
+	Ours     *outcome `json:"ours,omitempty"`    // what it responds then
 	Code     int      `json:"code"`
 	Warnings []string `json:"warnings,omitempty"`
 	Response any      `json:"response"`
+}
+
+// outcome is the status and the reason of a response.
+type outcome struct {
+	Code   int    `json:"code"`
+	Reason string `json:"reason,omitempty"` // of an error
 }
 
 const anything = "<any>"
@@ -59,17 +67,19 @@ func read(name, namespace string) ([]row, error) {
 	table := strings.TrimSuffix(filepath.Base(name), ".txt")
 	rows := []row{{Table: table, Method: "POST", Target: "/api/v1/namespaces", Type: "application/json", Brief: true,
 		Body: `{"metadata":{"name":"NS"}}`}}
-	differs := ""
+	differs, ours := "", (*outcome)(nil)
 	for line := range strings.SplitSeq(strings.ReplaceAll(string(text), "\n ", " "), "\n") {
 		switch {
 		case line == "" || line[0] == '#':
 			continue
 		case line[0] == '!':
-			differs = strings.TrimSpace(line[1:])
+			if differs, ours, err = readDifference(line); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
 			continue
 		}
-		r := row{Table: table, Brief: line[0] == '~', Differs: differs}
-		differs = ""
+		r := row{Table: table, Brief: line[0] == '~', Differs: differs, Ours: ours}
+		differs, ours = "", nil
 		line = strings.TrimPrefix(line, "~")
 		r.Method, line, _ = strings.Cut(line, " ")
 		r.Target, r.Body, _ = strings.Cut(line, " ")
@@ -100,6 +110,16 @@ func read(name, namespace string) ([]row, error) {
 		rows[i].Body = strings.ReplaceAll(rows[i].Body, "NS", namespace)
 	}
 	return rows, nil
+}
+
+// readDifference returns what a line `! STATUS [REASON:] WHY` says.
+func readDifference(line string) (string, *outcome, error) {
+	parts := regexp.MustCompile(`^! (\d{3}) (?:(\w+): )?(.+)$`).FindStringSubmatch(line)
+	if parts == nil {
+		return "", nil, fmt.Errorf("not `! STATUS [REASON:] WHY`: %s", line)
+	}
+	code, err := strconv.Atoi(parts[1])
+	return parts[3], &outcome{Code: code, Reason: parts[2]}, err
 }
 
 type server struct {
@@ -277,6 +297,18 @@ func isLike(recorded string, found any) bool {
 	return text == "" || parts[len(parts)-1] == ""
 }
 
+// checkOurs describes where a response that differs on purpose is not as the table says. `all` has the differences from the real response.
+func (r *row) checkOurs(found *row, all []string) []string {
+	reason, _ := reasonOf(found.Response).(string)
+	if have := (outcome{found.Code, reason}); have != *r.Ours {
+		return []string{fmt.Sprintf("%d %s, not %d %s", have.Code, have.Reason, r.Ours.Code, r.Ours.Reason)}
+	}
+	if len(all) == 0 {
+		return []string{"the same response as the real one, although " + r.Differs}
+	}
+	return nil
+}
+
 func (r *row) differences(found *row) []string {
 	if r.Code != found.Code {
 		return []string{fmt.Sprintf("%d %v, not %d %v", found.Code, messageOf(found.Response), r.Code, messageOf(r.Response))}
@@ -445,13 +477,13 @@ func compare(recorded, found []row, isReal bool) int {
 	for i := range found {
 		want := &recorded[i]
 		all := want.differences(&found[i])
-		if (len(all) == 0) == (want.Differs == "" || isReal) {
+		if want.Ours != nil && !isReal {
+			all = want.checkOurs(&found[i], all)
+		}
+		if len(all) == 0 {
 			continue
 		}
 		bad++
-		if want.Differs != "" {
-			all = []string{"the same response as the real one, although " + want.Differs}
-		}
 		fmt.Printf("%s: %s %s %s\n  %s\n", want.Table, want.Method, want.Target, want.Body, strings.Join(all, "\n  "))
 	}
 	return bad
