@@ -8,26 +8,6 @@
 #include "testing/rest/verbs.h"
 #include "testing/values/json.h"
 
-#include <inttypes.h>
-
-static ki_status check_preconditions(kt_call *call, const kt_object *obj, yyjson_val *options) {
-    yyjson_val *preconditions = yyjson_obj_get(options, "preconditions");
-    ki_str uid = kt_json_get_str(preconditions, "uid"), text = kt_json_get_str(preconditions, "resourceVersion");
-    uint64_t revision;
-    if (uid.data && !ki_str_equal(uid, obj->uid))
-        return kt_fail_conflict(
-            call, call->resource->kind, obj->name,
-            "the UID in the precondition (%.*s) does not match the UID in record (%.*s). The object "
-            "might have been deleted and then recreated",
-            (int)uid.size, uid.data, (int)obj->uid.size, obj->uid.data);
-    if (text.data && (!ki_str_to_uint64(text, UINT64_MAX, &revision) || revision != obj->revision))
-        return kt_fail_conflict(call, call->resource->kind, obj->name,
-                                "the ResourceVersion in the precondition (%.*s) does not match the ResourceVersion in "
-                                "record (%" PRIu64 "). The object might have been modified",
-                                (int)text.size, text.data, obj->revision);
-    return KI_OK;
-}
-
 /* Responds with the object, or with a Status for an object that is removed. */
 static ki_status respond(kt_call *call, kt_object *obj, bool is_removed) {
     const ki_resource *resource = call->resource;
@@ -68,7 +48,7 @@ ki_status kt_verb_delete(kt_call *call) {
     if (!status && !old)
         status = kt_fail_not_found(call, call->resource, call->name);
     if (!status)
-        status = check_preconditions(call, old, yyjson_doc_get_root(options));
+        status = kt_delete_options_check(call, old, yyjson_doc_get_root(options));
     bool is_removed = false;
     if (!status)
         status = kt_write_delete(&write, old, &obj, &is_removed);
@@ -87,7 +67,7 @@ static ki_status delete_all(kt_call *call, const kt_write *write, yyjson_val *op
         bool is_removed = false;
         if (!old)
             continue;
-        status = check_preconditions(call, old, options);
+        status = kt_delete_options_check(call, old, options);
         if (!status)
             status = kt_write_delete(write, old, &obj, &is_removed);
         kt_object_unref(obj);

@@ -6,6 +6,8 @@
 #include "testing/rest/change.h"
 #include "testing/values/json.h"
 
+#include <inttypes.h>
+
 #define JOBS_ARE_ORPHANED \
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or " \
     "set " \
@@ -108,4 +110,22 @@ ki_status kt_delete_options_read(kt_call *call, kt_write *write, yyjson_doc **re
                                    "%.*s in version \"%s\" cannot be handled as a DeleteOptions: unknown conversion",
                                    (int)kind.size, kind.data, call->resource->version);
     return kt_delete_options_take(call, root, write);
+}
+
+ki_status kt_delete_options_check(kt_call *call, const kt_object *obj, yyjson_val *options) {
+    yyjson_val *preconditions = yyjson_obj_get(options, "preconditions");
+    ki_str uid = kt_json_get_str(preconditions, "uid"), text = kt_json_get_str(preconditions, "resourceVersion");
+    uint64_t revision;
+    if (uid.data && !ki_str_equal(uid, obj->uid))
+        return kt_fail_conflict(
+            call, call->resource->kind, obj->name,
+            "the UID in the precondition (%.*s) does not match the UID in record (%.*s). The object "
+            "might have been deleted and then recreated",
+            (int)uid.size, uid.data, (int)obj->uid.size, obj->uid.data);
+    if (text.data && (!ki_str_to_uint64(text, UINT64_MAX, &revision) || revision != obj->revision))
+        return kt_fail_conflict(call, call->resource->kind, obj->name,
+                                "the ResourceVersion in the precondition (%.*s) does not match the ResourceVersion in "
+                                "record (%" PRIu64 "). The object might have been modified",
+                                (int)text.size, text.data, obj->revision);
+    return KI_OK;
 }

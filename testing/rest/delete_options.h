@@ -15,5 +15,7 @@ ki_status kt_delete_options_read(kt_call *call, kt_write *write, yyjson_doc **re
 /* Reads dryRun, propagationPolicy and orphanDependents from `options`, which may be NULL. Responds 422 for invalid
  * values. */
 ki_status kt_delete_options_take(kt_call *call, yyjson_val *options, kt_write *write);
+/* Responds 409 if the object does not meet the preconditions in `options`, which may be NULL. */
+ki_status kt_delete_options_check(kt_call *call, const kt_object *obj, yyjson_val *options);
 
 #endif

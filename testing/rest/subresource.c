@@ -37,7 +37,7 @@ typedef struct target {
     yyjson_doc *body;
 } target;
 
-static ki_status begin(kt_call *call, target *t, bool has_body) {
+static ki_status read_request(kt_call *call, target *t, bool has_body) {
     *t = (target){ .call = call };
     ki_status status = kt_call_negotiate(call, false);
     if (!status)
@@ -46,15 +46,23 @@ static ki_status begin(kt_call *call, target *t, bool has_body) {
         status = kt_body_read(call, &t->body);
     if (!status && strcmp(call->request->method, "POST") == 0)
         status = kt_change_check_namespace(call, call->name);
-    if (status)
-        return status;
+    return status;
+}
+
+static ki_status read_object(target *t) {
+    kt_call *call = t->call;
     kt_object *old = kt_storage_get(call->storage, call->ns, call->name);
     if (!old)
         return kt_fail_not_found(call, call->resource, call->name);
     t->old = kt_object_ref(old);
-    status = kt_view_read(call->storage, old, &t->doc);
+    ki_status status = kt_view_read(call->storage, old, &t->doc);
     t->root = yyjson_doc_get_root(t->doc);
     return status;
+}
+
+static ki_status begin(kt_call *call, target *t, bool has_body) {
+    ki_status status = read_request(call, t, has_body);
+    return status ? status : read_object(t);
 }
 
 static void end(target *t) {
@@ -347,10 +355,18 @@ static ki_status eviction(kt_call *call) {
     target t;
     kt_object *last = NULL;
     bool is_removed = false;
-    ki_status status = begin(call, &t, true);
-    yyjson_val *options = yyjson_obj_get(yyjson_doc_get_root(t.body), "deleteOptions");
+    ki_status status = read_request(call, &t, true);
+    yyjson_val *body = yyjson_doc_get_root(t.body), *options = yyjson_obj_get(body, "deleteOptions");
+    if (!status)
+        status = kt_body_check_namespace(call, body);
+    if (!status && !ki_str_equal(kt_json_get_str(yyjson_obj_get(body, "metadata"), "name"), call->name))
+        status = kt_fail_bad_request(call, "name in URL does not match name in Eviction object");
     if (!status)
         status = kt_delete_options_take(call, options, &t.write);
+    if (!status)
+        status = read_object(&t);
+    if (!status)
+        status = kt_delete_options_check(call, t.old, options);
     if (!status)
         status = kt_write_delete(&t.write, t.old, &last, &is_removed);
     if (!status)

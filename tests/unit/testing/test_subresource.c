@@ -90,16 +90,15 @@ SUBRESOURCE_TEST(a_binding_puts_a_pod_on_its_node_once) {
 }
 
 SUBRESOURCE_TEST(an_eviction_deletes_the_pod) {
+    static const char eviction[] = "{\"apiVersion\":\"policy/v1\",\"kind\":\"Eviction\",\"metadata\":{\"name\":\"p\"}}";
     static const char dry[] =
         "{\"apiVersion\":\"policy/"
         "v1\",\"kind\":\"Eviction\",\"metadata\":{\"name\":\"p\"},\"deleteOptions\":{\"dryRun\":[\"All\"]}}";
     assert_int_equal(rest_send(&server, "POST", POD "/eviction", JSON, dry), 201);
     assert_int_equal(rest_get(&server, POD), 200);
-    assert_int_equal(rest_send(&server, "POST", POD "/eviction", JSON,
-                               "{\"apiVersion\":\"policy/v1\",\"kind\":\"Eviction\",\"metadata\":{\"name\":\"p\"}}"),
-                     201);
+    assert_int_equal(rest_send(&server, "POST", POD "/eviction", JSON, eviction), 201);
     assert_int_equal(rest_get(&server, POD), 404);
-    assert_int_equal(rest_send(&server, "POST", POD "/eviction", JSON, "{}"), 404);
+    assert_int_equal(rest_send(&server, "POST", POD "/eviction", JSON, eviction), 404);
 }
 
 SUBRESOURCE_TEST(a_service_account_gets_a_token) {
