@@ -145,8 +145,8 @@ static void give_up_target(target *t, const ki_error *cause) {
     }
 }
 
-/* Returns true for a refusal that can be that of the watch after a list that waits in the queue: a list of what cannot
- * be watched is complete. A list that is refused is refused again. */
+/* Returns true for an error response that can be that of the watch after a list that waits in the queue: a list of what
+ * cannot be watched is complete. A list that fails so fails again. */
 static bool is_perhaps_of_watch(const target *t, const ki_health *health) {
     return t->session->is_once && ki_error_is_method_not_supported(&health->cause) && health->failures <= 1;
 }
