@@ -143,9 +143,8 @@ static void measure_apart(const row *r, bool http2, unsigned part) {
 int main(int argc, char **argv) {
     unsigned part = argc > 1 && strcmp(argv[1], "--short") == 0 ? SHORT_PART : 1;
     printf(
-        "burst: %u objects of 5 KB, %u changes, a handler of %d us; goal: %.1f times the settled memory, and %.0f MB "
-        "more on a thread\n",
-        OBJECTS / part, EVENTS / part, (int)SLOW_US, GOAL, GOAL_THREAD);
+        "burst: %u objects of 5 KB, %u changes, a handler of %d us; goal on the loop: %.1f times the settled memory\n",
+        OBJECTS / part, EVENTS / part, (int)SLOW_US, GOAL);
     printf("  %-9s %-28s %11s %11s %11s %12s %9s %9s\n", "", "handler", "synced", "peak", "settled", "peak/settled",
            "waiting", "calls");
     for (int http2 = 0; http2 < 2; http2++)
