@@ -32,8 +32,9 @@ enum {
 /* What all requests of a transport share: the server and how to connect to it. */
 typedef struct ki_curl_identity {
     const ki_allocator *allocator;
-    const ki_config *config;       /* shared */
-    const char *server;            /* for messages; borrowed from the config */
+    const ki_config *config; /* shared */
+    const char *server;      /* for messages; borrowed from the config */
+    bool is_https;
     bool has_http2;                /* over TLS, if the server agrees, and libcurl was built with it */
     ki_secret base;                /* prefix of URLs: the server's URL, or with tls-server-name as the host */
     ki_secret host;                /* "Host: …" with the server's own name, if tls-server-name is set; else NULL */

@@ -19,13 +19,18 @@ enum {
 
 /* --- identity ----------------------------------------------------------------------------------------------------- */
 
-/* Applies tls-server-name. libcurl uses the URL's host for SNI and for verification. So the URL gets the name, and
- * separate options set the address to connect to and the Host header. */
-static ki_status rename_host(ki_curl_identity *identity, ki_error *err) {
+/* Reads the server's URL and applies tls-server-name. libcurl uses the URL's host for SNI and for verification. So the
+ * URL gets the name, and separate options set the address to connect to and the Host header. */
+static ki_status read_server(ki_curl_identity *identity, ki_error *err) {
     const ki_config *config = identity->config;
     ki_str server = { config->server.data, config->server.size };
     ki_server_parts parts = ki_server_parts_of(server);
-    identity->has_http2 = parts.is_https && (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_HTTP2);
+    const curl_version_info_data *loaded = curl_version_info(CURLVERSION_NOW);
+    identity->is_https = parts.is_https;
+    identity->has_http2 = parts.is_https && (loaded->features & CURL_VERSION_HTTP2);
+    if (parts.is_https && !(loaded->features & CURL_VERSION_SSL))
+        return ki_error_set(err, KI_ERR_UNSUPPORTED, "%s needs TLS: this libcurl (%s) is built without TLS",
+                            identity->server, loaded->version);
     if (!parts.is_https || !config->tls_server_name.size)
         return ki_secret_set(identity->allocator, &identity->base, server, err);
     const char *name = config->tls_server_name.data;
@@ -121,7 +126,7 @@ ki_status ki_curl_identity_init(ki_curl_identity *identity, const ki_allocator *
     *identity =
         (ki_curl_identity){ .allocator = allocator, .config = ki_config_ref(config), .server = config->server.data };
     const ki_proxy_environment environment = ki_proxy_environment_of_process();
-    ki_status status = rename_host(identity, err);
+    ki_status status = read_server(identity, err);
     if (!status)
         status = ki_proxy_choose(allocator, config, &environment, &identity->proxy, err);
     if (!status)
@@ -176,7 +181,6 @@ static int on_socket(void *user, curl_socket_t fd, curlsocktype purpose) {
 
 static void set_basics(settings *self) {
     SET(self, CURLOPT_NOSIGNAL, 1L);
-    SET(self, CURLOPT_PROTOCOLS_STR, "http,https");
     /* API servers do not redirect, and credentials must go to the named server only. */
     SET(self, CURLOPT_FOLLOWLOCATION, 0L);
     SET(self, CURLOPT_PATH_AS_IS, 1L);
@@ -195,15 +199,23 @@ static struct curl_blob blob_of(const ki_secret *pem) {
     return (struct curl_blob){ .data = pem->data, .len = pem->size, .flags = CURL_BLOB_NOCOPY };
 }
 
+static bool has_https_proxy(const ki_curl_identity *identity) {
+    return strncmp(identity->proxy.data, "https:", 6) == 0;
+}
+
 static void set_connection(settings *self, const ki_curl_identity *identity) {
     const bool verify = !identity->config->insecure_skip_tls_verify;
+    /* A libcurl that is built without TLS rejects "https", and the options of TLS. */
+    SET(self, CURLOPT_PROTOCOLS_STR, identity->is_https ? "https" : "http");
     SET(self, CURLOPT_HTTP_VERSION, (long)(identity->has_http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
     /* Prefer a new stream to a new connection. Without HTTP/2 libcurl 7.88 would make the second request wait until the
      * first, perhaps a watch, has ended. */
     SET(self, CURLOPT_PIPEWAIT, identity->has_http2 ? 1L : 0L);
-    SET(self, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2); /* or later */
-    SET(self, CURLOPT_SSL_VERIFYPEER, verify ? 1L : 0L);
-    SET(self, CURLOPT_SSL_VERIFYHOST, verify && !identity->config->insecure_skip_tls_name_verify ? 2L : 0L);
+    if (identity->is_https) {
+        SET(self, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2); /* or later */
+        SET(self, CURLOPT_SSL_VERIFYPEER, verify ? 1L : 0L);
+        SET(self, CURLOPT_SSL_VERIFYHOST, verify && !identity->config->insecure_skip_tls_name_verify ? 2L : 0L);
+    }
     if (identity->connect_to)
         SET(self, CURLOPT_CONNECT_TO, identity->connect_to);
     /* Always set the proxy: libcurl reads the environment by other rules than Go's clients. */
@@ -213,7 +225,7 @@ static void set_connection(settings *self, const ki_curl_identity *identity) {
         SET(self, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE); /* do not send our headers to the proxy */
         SET(self, CURLOPT_PROXYAUTH, (long)CURLAUTH_BASIC);
     }
-    if (strncmp(identity->proxy.data, "https:", 6) == 0) {
+    if (has_https_proxy(identity)) {
         SET(self, CURLOPT_PROXY_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
         SET(self, CURLOPT_PROXY_SSL_VERIFYPEER, verify ? 1L : 0L);
         SET(self, CURLOPT_PROXY_SSL_VERIFYHOST, verify ? 2L : 0L);
@@ -222,7 +234,7 @@ static void set_connection(settings *self, const ki_curl_identity *identity) {
 
 /* Sets the authorities of the server and of an https proxy. */
 static void set_authorities(settings *self, const ki_curl_identity *identity, const ki_secret *pem, bool keeps_folder) {
-    bool has_proxy = strncmp(identity->proxy.data, "https:", 6) == 0;
+    const bool has_proxy = has_https_proxy(identity);
     struct curl_blob ca = blob_of(pem);
     if (!keeps_folder)
         SET(self, CURLOPT_CAPATH, NULL);
@@ -405,7 +417,8 @@ ki_status ki_curl_present(CURL *easy, const ki_curl_identity *identity, const ki
     if (set->authorization.data && add_line(headers, set->authorization.data))
         return ki_error_no_memory(err, "sending a request");
     settings self = { .easy = easy };
-    set_certificates(&self, identity, set);
+    if (identity->is_https || has_https_proxy(identity))
+        set_certificates(&self, identity, set);
     SET(&self, CURLOPT_HTTPHEADER, *headers);
     return set_error(&self, err);
 }

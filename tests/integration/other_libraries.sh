@@ -1,6 +1,6 @@
 #!/bin/sh
 # A program with other versions of the libraries than kinformer was built for. One that exports functions named yyjson_… of its own: the shared library
-# binds to them. Another version is a clear error of the first use, and no crash. So is an old libcurl. One without HTTP/2 speaks HTTP/1.1. With KI_TEST_YYJSON_SOURCE (a folder with yyjson.c and yyjson.h) also: a library that has a yyjson of its own does not meet the program's.
+# binds to them. Another version is a clear error of the first use, and no crash. So is an old libcurl. One without HTTP/2 speaks HTTP/1.1, and one without TLS speaks http. With KI_TEST_YYJSON_SOURCE (a folder with yyjson.c and yyjson.h) also: a library that has a yyjson of its own does not meet the program's.
 # usage: other_libraries.sh CMAKE GENERATOR BUILD CC [FLAGS...]
 set -eu
 cmake=$1 build=$3 compiler_alone=$4
@@ -102,7 +102,8 @@ $compiler -D_POSIX_C_SOURCE=200809L -I"$root/include" "$work/old_curl.c" $(pkg-c
 "$work/old_curl" >"$work/said" 2>&1 || { cat "$work/said"; fail "old_curl: status $?"; }
 says 'the process has libcurl 7.84.0: libcurl 7.88.1 or later is needed'
 
-# A libcurl that was built without nghttp2: the option of the version refuses HTTP/2. MISSING is another option that it lacks.
+# A libcurl that was built without nghttp2: the option of the version refuses HTTP/2. MISSING is another option that it lacks. With PLAIN it
+# was built without TLS, too: it rejects "https" and the options of TLS.
 cat >"$work/plain_curl.c" <<'EOF2'
 #include <curl/curl.h>
 #include <dlfcn.h>
@@ -120,7 +121,7 @@ EXPORTED curl_version_info_data *curl_version_info(CURLversion stamp) {
     static curl_version_info_data (*(*real)(CURLversion)), plain;
     *(void **)&real = dlsym(RTLD_NEXT, "curl_version_info");
     plain = *real(stamp);
-    plain.features &= ~CURL_VERSION_HTTP2;
+    plain.features &= ~(CURL_VERSION_HTTP2 | (PLAIN ? CURL_VERSION_SSL : 0));
     return &plain;
 }
 
@@ -133,6 +134,10 @@ EXPORTED CURLcode curl_easy_setopt(CURL *easy, CURLoption option, ...) {
     va_end(args);
     if (option == CURLOPT_HTTP_VERSION && (long)value >= CURL_HTTP_VERSION_2_0)
         return CURLE_UNSUPPORTED_PROTOCOL;
+    if (PLAIN && option == CURLOPT_PROTOCOLS_STR && strstr(value, "https"))
+        return CURLE_UNSUPPORTED_PROTOCOL;
+    if (PLAIN && (option == CURLOPT_SSLVERSION || option == CURLOPT_CAPATH || option == CURLOPT_CAINFO_BLOB))
+        return CURLE_NOT_BUILT_IN;
     return option == MISSING ? CURLE_UNKNOWN_OPTION : real(easy, option, value);
 }
 
@@ -144,7 +149,8 @@ int main(int argc, char **argv) {
     ki_informer *pods = NULL;
     const ki_log log = { .write = ki_log_stderr };
     const char *path = argc > 1 ? argv[1] : "";
-    if (ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.pods = 3, .tls = true), &server, &err) ||
+    const bool tls = argc > 2 && strcmp(argv[2], "https") == 0;
+    if (ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.pods = 3, .tls = tls), &server, &err) ||
         ki_testing_server_write_kubeconfig(server, path, &err) ||
         ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = path), &config, &err) ||
         ki_factory_new(config, &KI_FACTORY_OPTIONS(.log = &log), &factory, &err) ||
@@ -154,22 +160,34 @@ int main(int argc, char **argv) {
     ki_health health = { .state = KI_STATE_NOT_STARTED };
     while (MISSING && pods && health.state != KI_STATE_BLOCKED)
         ki_informer_health(pods, &health);
-    puts(MISSING ? health.message : "synced");
+    if (!err.code)
+        puts(MISSING ? health.message : "synced");
     ki_factory_free(factory);
     ki_config_free(config);
     ki_testing_server_free(server);
-    return err.code != KI_OK;
+    return 0;
 }
 EOF2
-for missing in 0 CURLOPT_PATH_AS_IS; do
+system_authorities=/etc/ssl/certs/ca-certificates.crt # the environment's are not for http
+try_plain() { # SCHEME EXPECTED DEFINES...: the server's URL is http or https
+    scheme=$1 expected=$2
+    shift 2
     # shellcheck disable=SC2046
-    $compiler -D_GNU_SOURCE -DMISSING=$missing -I"$root/include" "$work/plain_curl.c" $(pkg-config --cflags libcurl) -rdynamic -L"$build/lib" \
+    $compiler -D_GNU_SOURCE "$@" -I"$root/include" "$work/plain_curl.c" $(pkg-config --cflags libcurl) -rdynamic -L"$build/lib" \
         -lkinformer -lkinformer-testing -Wl,-rpath,"$build/lib" -o "$work/plain_curl"
-    "$work/plain_curl" "$work/kubeconfig" >"$work/said" 2>&1 || { cat "$work/said"; fail "plain_curl: status $?"; }
-    if [ "$missing" = 0 ]; then says '^synced$'; else says "lacks the option $missing: "; fi
+    SSL_CERT_FILE=$system_authorities "$work/plain_curl" "$work/kubeconfig" "$scheme" >"$work/said" 2>&1 ||
+        { cat "$work/said"; fail "plain_curl: status $?"; }
+    says "$expected"
+}
+for missing in 0 CURLOPT_PATH_AS_IS; do
+    expected='^synced$'
+    [ "$missing" = 0 ] || expected="lacks the option $missing: "
+    try_plain https "$expected" -DMISSING=$missing -DPLAIN=0
     count=$(grep -c 'is built without HTTP/2' "$work/said") || true
     [ "$count" = 1 ] || { cat "$work/said"; fail "it says $count times that there is no HTTP/2"; }
 done
+try_plain http '^synced$' -DMISSING=0 -DPLAIN=1
+try_plain https '^https://.* needs TLS: this libcurl (.*) is built without TLS$' -DMISSING=0 -DPLAIN=1
 
 [ -n "${KI_TEST_YYJSON_SOURCE:-}" ] || { echo "KI_TEST_YYJSON_SOURCE is not set: a yyjson in the library was not tried"; exit 0; }
 compiler=$compiler_alone
