@@ -278,11 +278,13 @@ static bool is_shared(const member *m, yyjson_val *value, const ki_view_given *g
            (m->shared == SHARED_LABEL ? given->has_labels : find_text(given, value) < KI_VIEW_TEXT_COUNT);
 }
 
-/* Returns the string of the header. */
+/* Returns the string of the header; NULL: the header has none. */
 static const char *shared_text(const member *m, yyjson_val *value, const ki_view_given *given,
                                const ki_view_room *room) {
-    if (m->shared != SHARED_LABEL)
-        return room->texts[find_text(given, value)];
+    if (m->shared != SHARED_LABEL) {
+        size_t i = find_text(given, value);
+        return i < KI_VIEW_TEXT_COUNT ? room->texts[i] : NULL;
+    }
     const ki_path_step *name = ki_path_step_at(m->path, 2);
     for (size_t i = 0; i < room->labels.count; i++) {
         const ki_string_pair *label = &room->labels.items[i];
