@@ -153,8 +153,10 @@ typedef struct ki_controller_failure {
     ki_error cause;                  /* the error of the last failure */
 } ki_controller_failure;
 
-/* Gets the failure for a person to look at: that of the key that failed most often in a row, until a reconcile of that
- * key succeeds. Threads: any. Blocks: no. */
+/* Gets the failure for a person to look at: the worst one of the keys that failed and have not succeeded since. A
+ * terminal failure is worse than one that is retried; then more failures in a row are. After the end of a term of
+ * leadership there is none. If more than 16 keys fail, the worst 16 are kept; another key returns with its next
+ * failure. Threads: any. Blocks: no. */
 KI_API void ki_controller_get_failure(const ki_controller *controller, ki_controller_failure *ret_failure);
 
 /* Returns the controller's queue, to add keys from other sources such as a timer or another system.

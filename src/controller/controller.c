@@ -62,7 +62,9 @@ static void leads_changed(bool leads, void *user) {
     ki_controller *controller = user;
     ki_mutex_lock(&controller->mutex);
     atomic_store(&controller->leads, leads);
-    if (controller->is_started) /* otherwise start() does it */
+    if (!leads)
+        controller->failures.count = 0; /* the keys are another process's */
+    if (controller->is_started)         /* otherwise start() does it */
         begin_or_end_term(controller, leads);
     ki_mutex_unlock(&controller->mutex);
     ki_controller_try_to_begin(controller);
@@ -399,11 +401,8 @@ void ki_controller_get_failure(const ki_controller *controller, ki_controller_fa
     if (ki_engine_is_forked(controller->engine))
         return;
     ki_mutex_lock(&self->mutex);
-    *ret_failure = self->failure;
-    int64_t failed_at = self->failed_at;
+    ki_failures_worst(&self->failures, ki_engine_now(self->engine), ret_failure);
     ki_mutex_unlock(&self->mutex);
-    if (ret_failure->key[0])
-        ret_failure->ago_ms = (ki_engine_now(self->engine) - failed_at) / KI_MILLISECONDS(1);
 }
 
 ki_workqueue *ki_controller_queue(ki_controller *controller) {

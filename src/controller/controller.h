@@ -7,6 +7,7 @@
 #include <kinformer/lister.h>
 
 #include "src/controller/elector_hook.h"
+#include "src/controller/failures.h"
 #include "src/controller/own_writes.h"
 #include "src/engine/engine.h"
 #include "src/factory/component.h"
@@ -130,8 +131,7 @@ struct ki_controller {
     size_t waiting; /* threads that wait for `changed` */
     uint64_t counts[KI_COUNTS];
     ki_histogram times;
-    ki_controller_failure failure; /* without `ago_ms` */
-    int64_t failed_at;             /* ki_engine_now */
+    ki_failures failures;
 
     /* Any thread adds a source under `mutex`; the loop removes them. */
     _Atomic(ki_source *) sources;

@@ -87,23 +87,14 @@ static ki_controller_count count_of(const ki_reconcile *call) {
     return call->status ? KI_COUNT_ERROR : counts[call->result];
 }
 
-static bool is_of_failure(const ki_reconcile *call) {
-    return strncmp(call->controller->failure.key, call->key, KI_CONTROLLER_KEY_MAX - 1) == 0;
-}
-
-/* Keeps the failure of the key that failed most often in a row. */
+/* After the end of a term the key is another process's. */
 static void note_failure(const ki_reconcile *call) {
     ki_controller *controller = call->controller;
-    ki_controller_failure *failure = &controller->failure;
-    int failures = ki_workqueue_num_requeues(controller->queue, call->key) + 1;
+    int requeues = ki_workqueue_num_requeues(controller->queue, call->key);
     ki_mutex_lock(&controller->mutex);
-    if (failures >= failure->failures || is_of_failure(call)) {
-        snprintf(failure->key, sizeof failure->key, "%s", call->key);
-        failure->failures = failures;
-        failure->is_retried = !call->is_terminal;
-        failure->cause = call->err;
-        controller->failed_at = ki_engine_now(controller->engine);
-    }
+    if (atomic_load(&controller->leads))
+        ki_failures_note(&controller->failures, call->key, requeues, !call->is_terminal, &call->err,
+                         ki_engine_now(controller->engine));
     ki_mutex_unlock(&controller->mutex);
 }
 
@@ -114,8 +105,8 @@ static bool count_if_ended(const ki_reconcile *call) {
         return false;
     ki_controller_count_end(controller, count_of(call), call->status && call->is_terminal,
                             ki_engine_now(controller->engine) - call->started_at);
-    if (!call->status && is_of_failure(call))
-        controller->failure = (ki_controller_failure){ .key = "" };
+    if (!call->status)
+        ki_failures_remove(&controller->failures, call->key);
     return true;
 }
 

@@ -359,6 +359,55 @@ REPLY_TEST(an_error_that_is_not_retried_is_marked_at_once) {
     expect(200, ROW_OF("ok"));
 }
 
+/* Fails three times, at 0, 5 and 15 ms. */
+static void fail_three_times(const char *key) {
+    stage.script = "fff";
+    stage_add(key);
+    stage_settle(&stage);
+    stage_advance(&stage, 5);
+    stage_advance(&stage, 10);
+}
+
+REPLY_TEST(another_key_that_fails_is_marked_when_the_worst_one_succeeds) {
+    assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+    stage_start(&stage);
+    fail_three_times("a");
+    stage.script = "ffff"; /* b, b, b, a */
+    stage_add("b");
+    stage_settle(&stage);
+    stage_advance(&stage, 5);
+    stage_advance(&stage, 10);
+    stage_advance(&stage, 5);
+    ASK(.path = "/readyz", .is_verbose = true);
+    expect(200, "[!]queue c: 0 queued, longest running 0.0 s, 7 retries, 2 failing: a failed 4 times: ");
+    stage.script = ".";
+    stage_add("a");
+    stage_settle(&stage);
+    ASK(.path = "/readyz", .is_verbose = true);
+    expect(200, "[!]queue c: 0 queued, longest running 0.0 s, 7 retries, 1 failing: b failed 3 times: ");
+    ASK(.path = "/");
+    expect(200, ROW_OF("bad"));
+    expect(200, "<div>b failed 3 times: it did not work</div>");
+    expect(200, "1 controller failing</p>");
+}
+
+REPLY_TEST(an_error_that_is_not_retried_stays_marked_while_other_keys_fail_and_succeed) {
+    assert_int_equal(stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+    stage.script = "t";
+    stage_start(&stage);
+    stage_add("a");
+    stage_settle(&stage);
+    fail_three_times("b");
+    ASK(.path = "/readyz", .is_verbose = true);
+    expect(200, "[!]queue c: 0 queued, longest running 0.0 s, 3 retries, 1 failing: a failed 1 time: ");
+    stage_advance(&stage, 20); /* b succeeds */
+    ASK(.path = "/readyz", .is_verbose = true);
+    expect(200, "[!]queue c: 0 queued, longest running 0.0 s, 3 retries: a failed 1 time: it did not work\n");
+    ASK(.path = "/");
+    expect(200, ROW_OF("bad"));
+    expect(200, "1 controller failing</p>");
+}
+
 REPLY_TEST(the_page_says_which_cluster_process_and_version_it_is_of) {
     stage_start(&stage);
     ASK(.path = "/");
