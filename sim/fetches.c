@@ -307,6 +307,7 @@ static void on_answer(ki_informer *informer, const char *key, const ki_object *o
     if (fetch->is_called)
         FAIL(fetch, "%s is answered twice", key);
     fetch->is_called = true;
+    fetch->called_at = fetch->world->now;
     if (informer != informer_of(fetch)->informer || strcmp(key, sim_key_text(fetch->key)) != 0)
         FAIL(fetch, "%s: the answer is for another question", sim_key_text(fetch->key));
     if (!obj == !err)
@@ -349,7 +350,7 @@ static bool is_outwaited(const sim_fetch *fetch) {
         if (other->key != fetch->key || other->informer != fetch->informer)
             continue;
         bool has_result = is_of_one && result_at > other->asked_at;
-        bool is_answered = has_result && other->is_called;
+        bool is_answered = has_result && other->is_called && other->called_at >= result_at;
         if (!is_answered && fetch->asked_at - (has_result ? result_at : other->asked_at) >= limit)
             return true;
     }

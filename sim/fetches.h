@@ -30,7 +30,8 @@ typedef struct sim_fetch {
     bool was_blocked;           /* the informer, at the question: it remembers for longer */
     bool is_outwaited;          /* at the question, a request for the key had taken for as long as it may wait */
     bool is_cancelled, is_called;
-    bool is_new; /* no request that may be its own was sent since the question */
+    int64_t called_at; /* ns: when its callback was called */
+    bool is_new;       /* no request that may be its own was sent since the question */
 } sim_fetch;
 
 /* A request for one object. */
