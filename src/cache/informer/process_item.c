@@ -226,11 +226,10 @@ static void log_synced(const ki_informer *informer) {
                  informer->selection->name, count, count == 1 ? "" : "s", fields);
 }
 
-/* Marks the informer synced once the first list is processed. Another list of which a part is staged goes first: it was
- * made from the published snapshot. Caller holds change_lock. */
+/* Marks the informer synced once the first list is processed. Caller holds change_lock. */
 static void note_synced(ki_informer *informer) {
     char version[KI_RESOURCE_VERSION_MAX + 1];
-    if (atomic_load(&informer->synced) || !is_listed(informer) || ki_store_is_staged(informer->store))
+    if (atomic_load(&informer->synced) || !is_listed(informer))
         return;
     ki_feeds_initial(informer, version);
     take_list_version(informer, version);

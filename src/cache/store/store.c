@@ -210,11 +210,7 @@ ki_object *ki_store_known(const ki_store *store, const char *key) {
 }
 
 bool ki_store_is_overtaken(const ki_store *store) {
-    return store->staged && store->staged->schema != current(store)->schema;
-}
-
-bool ki_store_is_staged(const ki_store *store) {
-    return store->staged != NULL;
+    return store->staged && store->staged->base != current(store);
 }
 
 ki_status ki_store_set_resource_version(ki_store *store, const char *resource_version, ki_error *err) {

@@ -18,8 +18,8 @@
 
 /* Staged changes: one thread at a time (the informer's change lock). A change takes effect whole or not at all: after
  * KI_ERR_NO_MEMORY the store is unchanged. A change of one or more objects: begin, stage, then publish, or abandon
- * after a failure. In between nothing else is written except new indexes. If ki_store_is_overtaken then returns true,
- * the caller must abandon. */
+ * after a failure. In between nothing else is written except new indexes and a resource version. If
+ * ki_store_is_overtaken then returns true, the caller must abandon. */
 
 /* Begins a change, unless one has begun. `resource_version` NULL keeps the store's version. */
 ki_status ki_store_begin(ki_store *store, const char *resource_version, ki_error *err);
@@ -29,7 +29,7 @@ ki_status ki_store_stage_put(ki_store *store, ki_object *obj, const ki_object *r
 ki_status ki_store_stage_delete(ki_store *store, const char *key);
 /* Publishes the staged snapshot. Returns false if nothing is staged. */
 bool ki_store_publish_staged(ki_store *store);
-/* Returns true if an index was added since begin. */
+/* Returns true if another snapshot was published since begin: an index was added, or the resource version was set. */
 bool ki_store_is_overtaken(const ki_store *store);
 /* Gives the staged snapshot to the caller, who releases it. NULL if nothing is staged. */
 ki_snapshot *ki_store_abandon(ki_store *store);
@@ -37,10 +37,7 @@ ki_snapshot *ki_store_abandon(ki_store *store);
 ki_object *ki_store_known(const ki_store *store, const char *key);
 /* Returns the memory of the published objects. Any thread. */
 size_t ki_store_object_bytes(const ki_store *store);
-/* Returns true between begin and publish or abandon. */
-bool ki_store_is_staged(const ki_store *store);
-/* Publishes a snapshot that differs only in its resource version. Not while a change is staged, which was made from the
- * snapshot before. */
+/* Publishes a snapshot that differs only in its resource version. */
 ki_status ki_store_set_resource_version(ki_store *store, const char *resource_version, ki_error *err);
 
 /* Makes a snapshot without objects, with the same indexes, for ki_store_publish. Errors: KI_ERR_NO_MEMORY. */

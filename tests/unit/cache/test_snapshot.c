@@ -78,6 +78,10 @@ TEST(a_change_that_is_staged_can_be_abandoned) {
     assert_true(ki_store_is_overtaken(store));
     ki_snapshot_free(ki_store_abandon(store));
     assert_false(ki_store_is_overtaken(store));
+    assert_int_equal(ki_store_begin(store, "2", NULL), KI_OK);
+    assert_int_equal(ki_store_set_resource_version(store, "3", NULL), KI_OK);
+    assert_true(ki_store_is_overtaken(store)); /* its snapshot would follow one that has another successor */
+    ki_snapshot_free(ki_store_abandon(store));
     assert_int_equal(ki_store_count(store), 1);
     assert_false(ki_store_publish_staged(store));
     assert_int_equal(ki_store_begin(store, "2", NULL), KI_OK);
