@@ -257,7 +257,8 @@ static void check_stop(ctl_process *process) {
                      process->running_count);
         CTL_TRACE(world, "process %u: has stopped", process->index);
         end_run(process, process->restart_delay);
-    } else if (length > STOP_WITHIN_S * SIM_SECOND && process->disturbed_at < world->now - STOP_WITHIN_S * SIM_SECOND) {
+    } else if (length > STOP_WITHIN_S * SIM_SECOND && process->disturbed_at < world->now - STOP_WITHIN_S * SIM_SECOND &&
+               process->busy_until < world->now - STOP_WITHIN_S * SIM_SECOND) { /* a pause disturbs until its end */
         ctl_fail(world, "process %u: a stop took more than %d s", process->index, STOP_WITHIN_S);
     }
 }
