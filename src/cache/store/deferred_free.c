@@ -71,7 +71,16 @@ void ki_deferred_serve(ki_deferred *deferred, const ki_snapshot *of_store) {
     set_server(deferred->served, deferred);
 }
 
-/* Takes over the last reference: no other thread reads the snapshot. */
+/* Releases a reference. Returns true for the last one, which the caller then has: no other thread reads the snapshot.
+ * NULL is accepted. */
+static bool release_to_last(ki_snapshot *snapshot) {
+    if (!snapshot || !ki_refcount_dec(&snapshot->refs))
+        return false;
+    ki_refcount_init(&snapshot->refs);
+    return true;
+}
+
+/* Takes over the last reference. */
 static void enqueue(ki_deferred *deferred, ki_snapshot *snapshot) {
     snapshot->next_deferred = NULL;
     *(deferred->snapshots ? &deferred->last_snapshot->next_deferred : &deferred->snapshots) = snapshot;
@@ -90,9 +99,8 @@ static ki_deferred *server_of(const ki_snapshot *snapshot) {
 }
 
 void ki_snapshot_free(ki_snapshot *snapshot) {
-    if (!snapshot || !ki_refcount_dec(&snapshot->refs))
+    if (!release_to_last(snapshot))
         return;
-    ki_refcount_init(&snapshot->refs);
     ki_deferred *deferred = server_of(snapshot);
     if (deferred)
         enqueue(deferred, snapshot);
@@ -117,10 +125,8 @@ void ki_deferred_add_objects(ki_deferred *deferred, ki_object **objects, size_t 
 }
 
 void ki_deferred_add_snapshot(ki_deferred *deferred, ki_snapshot *snapshot) {
-    if (!snapshot || !ki_refcount_dec(&snapshot->refs))
-        return;
-    ki_refcount_init(&snapshot->refs);
-    enqueue(deferred, snapshot);
+    if (release_to_last(snapshot))
+        enqueue(deferred, snapshot);
 }
 
 static void stop_serving(ki_deferred *deferred) {
