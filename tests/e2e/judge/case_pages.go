@@ -63,23 +63,15 @@ func servePages(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	plain, err := h.serve(ctx)
+	c, err := h.configsBeside(ctx, own)
 	if err != nil {
 		return err
 	}
-	real, err := own.restConfig()
-	if err != nil {
-		return err
-	}
-	served, err := restConfig(plain.kubectl.kubeconfig)
-	if err != nil {
-		return err
-	}
-	want, err := observePages(ctx, real, objectsOfReal, func(*pagesClient) error { return own.compact(ctx) })
+	want, err := observePages(ctx, c.real, objectsOfReal, func(*pagesClient) error { return own.compact(ctx) })
 	if err != nil {
 		return fmt.Errorf("the real server: %w", err)
 	}
-	found, err := observePages(ctx, served, objectsOfServe, func(c *pagesClient) error {
+	found, err := observePages(ctx, c.served, objectsOfServe, func(c *pagesClient) error {
 		return c.change("POST", "/_faults", "text/plain", "compact")
 	})
 	if err != nil {

@@ -16,19 +16,11 @@ var requestCases = []testCase{{name: "serve-requests", kinformerOnly: true, run:
 	if err != nil {
 		return err
 	}
-	plain, err := h.serve(ctx)
+	c, err := h.configsBeside(ctx, own)
 	if err != nil {
 		return err
 	}
-	real, err := own.restConfig()
-	if err != nil {
-		return err
-	}
-	served, err := restConfig(plain.kubectl.kubeconfig)
-	if err != nil {
-		return err
-	}
-	return errors.Join(h.compareRequests(ctx, real, "-real"), h.compareRequests(ctx, served))
+	return errors.Join(h.compareRequests(ctx, c.real, "-real"), h.compareRequests(ctx, c.served))
 }}}
 
 // compareRequests sends the requests of all tables to a server.

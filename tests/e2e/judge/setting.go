@@ -41,18 +41,27 @@ func (s *server) nobodyAndClosedPort() (nobody, closed string, err error) {
 	return string(token), closed, err
 }
 
-// restConfigs are client-go configurations for the two servers of bothServers.
+// restConfigs are client-go configurations for a real server and a `kinformer serve`.
 type restConfigs struct{ real, served *rest.Config }
 
-func (h *harness) bothConfigs(ctx context.Context, flags ...string) (*server, restConfigs, error) {
-	real, plain, err := h.bothServers(ctx, flags...)
+// configsBeside starts `kinformer serve` beside a real server.
+func (h *harness) configsBeside(ctx context.Context, real *server, flags ...string) (c restConfigs, err error) {
+	plain, err := h.serve(ctx, flags...)
 	if err != nil {
-		return nil, restConfigs{}, err
+		return restConfigs{}, err
 	}
-	var c restConfigs
 	if c.real, err = real.restConfig(); err == nil {
 		c.served, err = restConfig(plain.kubectl.kubeconfig)
 	}
+	return c, err
+}
+
+func (h *harness) bothConfigs(ctx context.Context, flags ...string) (*server, restConfigs, error) {
+	real, err := h.realServer(ctx)
+	if err != nil {
+		return nil, restConfigs{}, err
+	}
+	c, err := h.configsBeside(ctx, real, flags...)
 	return real, c, err
 }
 
