@@ -5,7 +5,7 @@
 #define KT_CLUSTER_WRITE_H
 
 #include "testing/cluster/storage.h"
-#include "testing/schema/validate.h"
+#include "testing/validation/validate.h"
 
 /* What happens to an object's dependents when it is deleted (metav1.DeletionPropagation). */
 typedef enum kt_propagation {

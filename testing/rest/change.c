@@ -18,11 +18,11 @@
 #include "testing/rest/unenforced.h"
 #include "testing/rest/verbs.h"
 #include "testing/schema/defaults.h"
-#include "testing/schema/validate.h"
-#include "testing/schema/validate_object.h"
-#include "testing/schema/validate_pod.h"
-#include "testing/schema/validate_service.h"
 #include "testing/schema/zeros.h"
+#include "testing/validation/validate.h"
+#include "testing/validation/validate_object.h"
+#include "testing/validation/validate_pod.h"
+#include "testing/validation/validate_service.h"
 #include "testing/values/json.h"
 
 #include <inttypes.h>

@@ -12,7 +12,7 @@
 #include "testing/rest/change.h"
 #include "testing/rest/delete_options.h"
 #include "testing/rest/patch.h"
-#include "testing/schema/validate.h"
+#include "testing/validation/validate.h"
 #include "testing/values/base64.h"
 #include "testing/values/json.h"
 

@@ -1,9 +1,9 @@
 /* validate_ingress.c: see validate_ingress.h. Has the real server's order and messages. */
-#include "testing/schema/validate_ingress.h"
+#include "testing/validation/validate_ingress.h"
 
 #include "src/object/label.h"
-#include "testing/schema/validate.h"
-#include "testing/schema/validate_pod.h"
+#include "testing/validation/checked.h"
+#include "testing/validation/validate.h"
 #include "testing/values/json.h"
 
 #include <inttypes.h>

@@ -1,8 +1,9 @@
 /* validate_pod.c: see validate_pod.h. Has the real server's order and messages. */
-#include "testing/schema/validate_pod.h"
+#include "testing/validation/validate_pod.h"
 
 #include "src/base/quantity.h"
-#include "testing/schema/validate.h"
+#include "testing/validation/checked.h"
+#include "testing/validation/validate.h"
 #include "testing/values/arena.h"
 #include "testing/values/equal.h"
 #include "testing/values/json.h"
@@ -22,35 +23,6 @@ enum {
 };
 
 static const ki_str nothing = { NULL, 0 };
-
-void kt_validate_add(kt_causes *causes, kt_cause_type type, ki_str value, bool quoted, const char *detail,
-                     const char *format, ...) {
-    char field[FIELD_SIZE];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(field, sizeof field, format, args);
-    va_end(args);
-    kt_causes_add_value(causes, type, field, value, quoted, detail);
-}
-
-/* Checks that `val` is one of `known`, a comma-separated list. An absent value is valid. */
-static void check_choice(kt_causes *causes, const char *path, const char *name, yyjson_val *val, const char *known) {
-    ki_str value = kt_json_str(val), rest = ki_str_of(known);
-    ki_buffer detail;
-    bool is_known = !val || yyjson_is_null(val);
-    ki_buffer_init(&detail, causes->text.allocator, 0);
-    ki_buffer_append_string(&detail, "supported values: ");
-    while (rest.size) {
-        ki_str one = ki_str_split(rest, ',', &rest);
-        is_known = is_known || ki_str_equal(one, value);
-        ki_buffer_printf(&detail, "\"%.*s\"%s", (int)one.size, one.data, rest.size ? ", " : "");
-    }
-    if (detail.failed)
-        causes->text.failed = detail.failed;
-    else if (!is_known)
-        kt_validate_add(causes, KT_CAUSE_NOT_SUPPORTED, value, true, detail.data, "%s.%s", path, name);
-    ki_buffer_free(&detail);
-}
 
 static bool is_named(yyjson_val *list, ki_str name, size_t before) {
     size_t index, count;
@@ -93,7 +65,7 @@ static void check_ports(kt_causes *causes, const char *path, yyjson_val *ports) 
         else if (number < 0 || number > PORT_MAX)
             kt_validate_add(causes, KT_CAUSE_INVALID, ki_str_of(shown), false, "must be between 1 and 65535, inclusive",
                             "%s.containerPort", own);
-        check_choice(causes, own, "protocol", yyjson_obj_get(port, "protocol"), "SCTP,TCP,UDP");
+        kt_check_choice(causes, own, "protocol", yyjson_obj_get(port, "protocol"), "SCTP,TCP,UDP");
     }
 }
 
@@ -287,8 +259,8 @@ static void check_container(kt_causes *causes, const char *path, yyjson_val *con
             kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true, "", "%s.volumeMounts[%zu].mountPath", path,
                             index);
     }
-    check_choice(causes, path, "imagePullPolicy", yyjson_obj_get(container, "imagePullPolicy"),
-                 "Always,IfNotPresent,Never");
+    kt_check_choice(causes, path, "imagePullPolicy", yyjson_obj_get(container, "imagePullPolicy"),
+                    "Always,IfNotPresent,Never");
     check_resources(causes, path, yyjson_obj_get(container, "resources"));
 }
 
@@ -321,9 +293,9 @@ void kt_validate_pod_spec(kt_causes *causes, const char *path, yyjson_val *spec,
     check_containers(causes, path, "containers", spec, NULL, checks_mounts);
     check_host_ports(causes, path, containers, yyjson_is_true(yyjson_obj_get(spec, "hostNetwork")));
     check_containers(causes, path, "initContainers", spec, containers, checks_mounts);
-    check_choice(causes, path, "restartPolicy", yyjson_obj_get(spec, "restartPolicy"), "Always,OnFailure,Never");
-    check_choice(causes, path, "dnsPolicy", yyjson_obj_get(spec, "dnsPolicy"),
-                 "ClusterFirstWithHostNet,ClusterFirst,Default,None");
+    kt_check_choice(causes, path, "restartPolicy", yyjson_obj_get(spec, "restartPolicy"), "Always,OnFailure,Never");
+    kt_check_choice(causes, path, "dnsPolicy", yyjson_obj_get(spec, "dnsPolicy"),
+                    "ClusterFirstWithHostNet,ClusterFirst,Default,None");
 }
 
 /* ---- updates ---- */

@@ -1,6 +1,6 @@
 /* validate_pod.h: checks a pod's spec, also inside a template. validate_object.c calls it. */
-#ifndef KT_SCHEMA_VALIDATE_POD_H
-#define KT_SCHEMA_VALIDATE_POD_H
+#ifndef KT_VALIDATION_VALIDATE_POD_H
+#define KT_VALIDATION_VALIDATE_POD_H
 
 #include "testing/values/causes.h"
 
@@ -13,9 +13,5 @@ void kt_validate_pod_spec(kt_causes *causes, const char *path, yyjson_val *spec,
 void kt_validate_pod_update(kt_causes *causes, const ki_allocator *allocator, yyjson_val *old_spec, yyjson_val *spec);
 /* Adds a problem if an update of the status of `old`, a whole pod, nominates a node for a pod that has one. */
 void kt_validate_pod_status(kt_causes *causes, yyjson_val *old, yyjson_val *status);
-
-/* Adds a cause for the field that `format` and its arguments name. Ignores causes after the first hundred. */
-void kt_validate_add(kt_causes *causes, kt_cause_type type, ki_str value, bool quoted, const char *detail,
-                     const char *format, ...) KI_PRINTF(6, 7);
 
 #endif

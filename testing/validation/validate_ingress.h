@@ -1,6 +1,6 @@
 /* validate_ingress.h: checks an Ingress' spec. validate_object.c calls it. */
-#ifndef KT_SCHEMA_VALIDATE_INGRESS_H
-#define KT_SCHEMA_VALIDATE_INGRESS_H
+#ifndef KT_VALIDATION_VALIDATE_INGRESS_H
+#define KT_VALIDATION_VALIDATE_INGRESS_H
 
 #include "testing/values/causes.h"
 

@@ -1,5 +1,5 @@
 /* validate.c: see validate.h. */
-#include "testing/schema/validate.h"
+#include "testing/validation/validate.h"
 
 #include "src/object/label.h"
 #include "testing/values/json.h"

@@ -1,6 +1,6 @@
 /* validate_service.h: checks a Service's spec. validate_object.c calls it. */
-#ifndef KT_SCHEMA_VALIDATE_SERVICE_H
-#define KT_SCHEMA_VALIDATE_SERVICE_H
+#ifndef KT_VALIDATION_VALIDATE_SERVICE_H
+#define KT_VALIDATION_VALIDATE_SERVICE_H
 
 #include "testing/values/causes.h"
 

@@ -1,6 +1,6 @@
 /* validate.h: checks names, labels and metadata, with the real server's messages. */
-#ifndef KT_SCHEMA_VALIDATE_H
-#define KT_SCHEMA_VALIDATE_H
+#ifndef KT_VALIDATION_VALIDATE_H
+#define KT_VALIDATION_VALIDATE_H
 
 #include "testing/values/causes.h"
 

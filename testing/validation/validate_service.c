@@ -1,23 +1,21 @@
 /* validate_service.c: see validate_service.h. In the order of validateService (pkg/apis/core/validation). */
-#include "testing/schema/validate_service.h"
+#include "testing/validation/validate_service.h"
 
 #include "src/object/label.h"
-#include "testing/schema/validate.h"
-#include "testing/schema/validate_pod.h"
+#include "testing/validation/address.h"
+#include "testing/validation/checked.h"
+#include "testing/validation/validate.h"
 #include "testing/values/json.h"
 
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
 
 #define PORT_RANGE "must be between 1 and 65535, inclusive"
-#define NOT_AN_ADDRESS "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 
 enum {
     PORT_MAX = 65535,
     NAME_MAX_SIZE = 15, /* of a port, where targetPort names it */
-    COMPARED_MAX = 200, /* ports of a service that are compared with each other */
-    ADDRESS_MAX = 64
+    COMPARED_MAX = 200  /* ports of a service that are compared with each other */
 };
 
 static const ki_str nothing = { NULL, 0 };
@@ -116,16 +114,6 @@ static void check_duplicates(kt_causes *causes, yyjson_val *ports) {
     }
 }
 
-static bool is_address(ki_str text) {
-    char copy[ADDRESS_MAX];
-    struct in6_addr space;
-    if (!text.size || text.size >= sizeof copy)
-        return false;
-    memcpy(copy, text.data, text.size);
-    copy[text.size] = '\0';
-    return inet_pton(AF_INET, copy, &space) == 1 || inet_pton(AF_INET6, copy, &space) == 1;
-}
-
 /* Adds an "Invalid value" that shows the list of addresses. */
 static void add_addresses(kt_causes *causes, yyjson_val *list, ki_str first, const char *field, const char *detail) {
     ki_buffer shown;
@@ -153,14 +141,14 @@ static void check_addresses(kt_causes *causes, yyjson_val *old_spec, yyjson_val 
         return;
     if (!is_first)
         add_addresses(causes, list, address, "spec.clusterIPs", "first value must match `clusterIP`");
-    else if (address.size && !ki_str_equals(address, "None") && !is_address(address))
-        kt_causes_add(causes, KT_CAUSE_INVALID, "spec.clusterIPs[0]", address, NOT_AN_ADDRESS);
+    else if (address.size && !ki_str_equals(address, "None") && !kt_address_family(address))
+        kt_causes_add(causes, KT_CAUSE_INVALID, "spec.clusterIPs[0]", address, KT_NOT_AN_ADDRESS);
     else if (old.size && address.size && !ki_str_equal(address, old))
         add_addresses(causes, NULL, address, "spec.clusterIPs[0]", "may not change once set");
     yyjson_arr_foreach(yyjson_obj_get(spec, "externalIPs"), index, count, one) {
-        if (!is_address(kt_json_str(one)))
-            kt_validate_add(causes, KT_CAUSE_INVALID, kt_json_str(one), true, NOT_AN_ADDRESS, "spec.externalIPs[%zu]",
-                            index);
+        if (!kt_address_family(kt_json_str(one)))
+            kt_validate_add(causes, KT_CAUSE_INVALID, kt_json_str(one), true, KT_NOT_AN_ADDRESS,
+                            "spec.externalIPs[%zu]", index);
     }
 }
 
@@ -215,8 +203,8 @@ void kt_validate_service_status(kt_causes *causes, yyjson_val *spec, yyjson_val 
     }
     yyjson_arr_foreach(ingress, index, count, one) {
         ki_str address = kt_json_get_str(one, "ip");
-        if (address.size && !is_address(address))
-            kt_validate_add(causes, KT_CAUSE_INVALID, address, true, NOT_AN_ADDRESS,
+        if (address.size && !kt_address_family(address))
+            kt_validate_add(causes, KT_CAUSE_INVALID, address, true, KT_NOT_AN_ADDRESS,
                             "status.loadBalancer.ingress[%zu].ip", index);
     }
 }

@@ -1,8 +1,8 @@
 /* validate_object.h: checks an object of a built-in type, with the real server's messages: required fields, fields
  * that contradict each other, and fields that an update cannot change. Covers what tests of controllers need, not
  * everything that the real server checks. change.c calls it. */
-#ifndef KT_SCHEMA_VALIDATE_OBJECT_H
-#define KT_SCHEMA_VALIDATE_OBJECT_H
+#ifndef KT_VALIDATION_VALIDATE_OBJECT_H
+#define KT_VALIDATION_VALIDATE_OBJECT_H
 
 #include "src/object/resource_table.h"
 #include "testing/values/causes.h"

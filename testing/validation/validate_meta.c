@@ -1,5 +1,5 @@
 /* validate_meta.c: checks finalizers, owner references and annotations as the real server's ValidateObjectMeta does. */
-#include "testing/schema/validate.h"
+#include "testing/validation/validate.h"
 
 #include "src/object/label.h"
 #include "testing/values/index.h"

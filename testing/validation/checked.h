@@ -1,0 +1,41 @@
+/* checked.h: an object while it is validated, and what the checks of all kinds share. One thread. */
+#ifndef KT_VALIDATION_CHECKED_H
+#define KT_VALIDATION_CHECKED_H
+
+#include "testing/values/arena.h"
+#include "testing/values/causes.h"
+
+#include <yyjson.h>
+
+typedef struct kt_checked {
+    kt_causes *causes;
+    kt_arena arena;
+    yyjson_val *old; /* NULL: a new object */
+    yyjson_val *root;
+    yyjson_val *old_spec;
+    yyjson_val *spec;
+    const char *what; /* the kind in messages, such as "deployment" */
+} kt_checked;
+
+#define KT_IMMUTABLE "field is immutable"
+#define KT_NOT_NEGATIVE "must be greater than or equal to 0"
+
+/* Returns true for an absent value, null, and an empty list or object. */
+bool kt_is_nothing(yyjson_val *val);
+/* Returns true if the values are equal, or both nothing. */
+bool kt_is_same(kt_checked *c, yyjson_val *a, yyjson_val *b);
+
+/* Adds a cause for the field that `format` and its arguments name. Ignores causes after the first hundred. */
+void kt_validate_add(kt_causes *causes, kt_cause_type type, ki_str value, bool quoted, const char *detail,
+                     const char *format, ...) KI_PRINTF(6, 7);
+void kt_add_required(kt_checked *c, const char *field);
+/* Adds an "Invalid value" that shows `val` as JSON. */
+void kt_add_json(kt_checked *c, const char *field, yyjson_val *val, const char *detail);
+/* Adds `detail` if `val` is a number below `least`. */
+void kt_check_least(kt_checked *c, const char *field, yyjson_val *val, int64_t least, const char *detail);
+/* Checks that the member `name` at `path` is one of `known`, a comma-separated list. An absent value is valid. */
+void kt_check_choice(kt_causes *causes, const char *path, const char *name, yyjson_val *val, const char *known);
+/* Checks that an update keeps a member of the spec; `field` is "spec.NAME". */
+void kt_check_stays(kt_checked *c, const char *field);
+
+#endif
