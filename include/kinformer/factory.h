@@ -115,7 +115,7 @@ KI_API KI_MUST_CHECK ki_status ki_factory_set_namespaces(ki_factory *factory, co
  * at once, and each function that needs a running informer returns an error. A controller that watches the informer
  * continues with its other watches. A later ki_factory_informer of the same resource makes a new informer, which lists
  * anew after the next ki_factory_start.
- * Ownership: the informer stays valid, with about 11 KB of memory, until the factory is freed. Threads: any, also in a
+ * Ownership: the informer stays valid, without its cache, until the factory is freed. Threads: any, also in a
  * handler. Blocks: until the loop has applied 64 objects at most.
  * Errors: KI_ERR_NOT_FOUND (removed before, or not an informer of this factory), KI_ERR_STATE (the factory or its
  * engine is stopped), KI_ERR_NO_MEMORY. After an error nothing has changed. */

@@ -74,12 +74,13 @@ typedef struct ki_informer_options {
      * handler. Each of them is then delivered to all handlers once more, as an update with is_resync; its `old` lacks
      * the view. Deleted objects that are kept stay without it. Without this option a new view is KI_ERR_STATE. */
     bool relists_for_view;
-    /* The name of a set of namespaces, such as "tenants", that ki_informer_set_namespaces sets, and changes while the
-     * informer runs; instead of `namespace_name`. The name distinguishes informers of one resource. Each informer has
-     * a set of its own; ki_factory_set_namespaces sets those of all informers with the name. Before the first set the
-     * informer has no namespace, has not synced, and is KI_STATE_CONNECTING once it is started. Metrics and messages
-     * name the set in parentheses. 1 to 63 of a-z, 0-9 and "-". Not with consistency_check_ms, a cluster-scoped
-     * resource, a resource by name or a source of the program's own. */
+    /* The name of a set of namespaces, such as "tenants"; instead of `namespace_name`. ki_informer_set_namespaces says
+     * which namespaces are in the set, also while the informer runs. Each informer has a set of its own;
+     * ki_factory_set_namespaces sets those of all informers with this name. One resource can have several informers,
+     * with sets of different names. Until the first set the informer has no namespace, has not synced, and is in
+     * KI_STATE_CONNECTING once it is started. Metrics and messages have the name in parentheses. 1 to 63 of a-z, 0-9
+     * and "-". Not with consistency_check_ms, a cluster-scoped resource, a resource by name or a source of the
+     * program's own. */
     const char *namespace_set;
     /* Of an informer of all namespaces: the namespaces to use if the first list is forbidden (HTTP 403). Health and log
      * then say so, and the informer uses them until it ends. Each list and watch is of one namespace, as with
@@ -106,17 +107,16 @@ typedef struct ki_informer_options {
     int64_t backoff_first_ms;
     int64_t backoff_longest_ms;
     /* Never pack. Otherwise the JSON of the objects is packed once they take 256 KiB, with zstd and a dictionary of
-     * their own: a pod of 5 KB takes 0.5 KB. What readers get does not change. A field by path or the JSON of a packed
-     * object takes some microseconds more; key, labels, view and the like take as long as before. An informer that is
-     * shared has the value of the first request. */
+     * their own (docs/performance.md). What readers get does not change. A field by path, or the JSON, of a packed
+     * object takes longer; key, labels, view and the like do not. An informer that is shared has the value of the first
+     * request. */
     bool plain;
-    /* Bytes of memory that the cache's objects should take at most, with what they share, without dictionaries and
-     * indexes (memory.h); 0: no limit. ki_health.object_bytes is the figure that the limit is compared with. An object
-     * that the program holds, alone or in a snapshot, does not count once the cache has another one, or none. Above the
-     * limit the informer continues, because a cache that lacks objects would be wrong. It reports KI_ERR_LIMIT once to
-     * the watch error handler and in the log. Until a tenth is free again, ki_health.is_over_memory_limit and the
-     * metric informer_over_memory_limit show it. The program decides: it removes the informer, requests one that keeps
-     * less, or ends. */
+    /* A threshold that is reported, in bytes of the cache's objects (ki_health.object_bytes); 0: none. When the objects
+     * take more, the informer reports KI_ERR_LIMIT once, to the watch error handler and in the log;
+     * ki_health.is_over_memory_limit and the metric informer_over_memory_limit show it until the objects take a tenth
+     * less than the threshold. Nothing else changes: a cache that lacks objects would be wrong. The program can remove
+     * the informer, request one that keeps less, or end. Indexes, dictionaries (memory.h), and objects that only the
+     * program still holds do not count. */
     size_t memory_limit;
     /* How long an object that ki_informer_get_or_fetch fetched (fetch.h) is remembered. 0: 5 s; while the informer is
      * blocked 10 min. "There is none" and error responses are remembered for 5 s at most. Errors: KI_ERR_INVALID (below
@@ -133,27 +133,32 @@ enum {
     KI_NAMESPACES_MAX = 1000 /* namespaces of a set */
 };
 
-/* Sets the namespaces of an informer with `.namespace_set`, before or after its start. The set replaces the one before,
- * and may be empty: the state is then KI_STATE_WATCHING with the message "no namespaces are set", and staleness_ms is
- * -1, because no list bounds it. With an empty first set the informer syncs at once. Each namespace has a list and a
- * watch of its own; everything else is one informer.
+/* Sets the namespaces of an informer with `.namespace_set`, before or after its start. They replace the namespaces of
+ * the call before. Each namespace has a list and a watch of its own; cache, handlers and waits are one.
  *
- * A namespace that is added is listed and watched. One that is removed delivers the deletes of its objects, with
- * final_state_unknown, behind what was read of it before. One that stays sees nothing of the change. One that is added
- * again is listed anew.
+ *   - A namespace that is added is listed, then watched, also one that was in the set some time ago.
+ *   - The objects of a namespace that is removed are deleted, with final_state_unknown, after all changes that were
+ *     read of the namespace before.
+ *   - Nothing happens to a namespace that stays.
+ *   - The set may be empty. The state is then KI_STATE_WATCHING, the message "no namespaces are set", and staleness_ms
+ *     -1.
  *
- * The informer has synced once every namespace of its set is listed. Later changes do not undo that, and later adds
- * are not is_in_initial_list; on_namespaces_synced says when a changed set is complete. From this call on, until every
- * namespace is listed, ki_health.staleness_ms is -1, and no wait for a resource version ends without the list of a
- * namespace that was added. While one is not listed, the cache has no resource version. Otherwise both are those of the
- * namespace that is furthest behind: a quiet one brings a bookmark about once a minute. ki_informer_wait_for_version
- * with a key waits for the key's namespace alone. ki_health.state is the worst of all namespaces, with the message of
- * the first in that state: a namespace that is forbidden shows in it. The others work all the same, and
- * ki_informer_namespace_health has the health of each.
+ * The informer has synced once each namespace of its set is listed, and at once if the first set is empty. Another set
+ * does not undo that. Adds of namespaces that come later are not is_in_initial_list; on_namespaces_synced is called
+ * when a changed set is complete.
  *
- * If memory runs out on the loop, the watch error handler is called, and the loop tries again after a second.
+ * Until each namespace of the new set is listed, ki_health.staleness_ms is -1, and ki_informer_wait_for_version without
+ * a key cannot succeed. The cache has no resource version while a namespace is not listed. Afterwards age and resource
+ * version are those of the namespace that is furthest behind; a quiet namespace gets a bookmark about once a minute.
+ * With a key, ki_informer_wait_for_version waits for the key's namespace alone.
+ *
+ * ki_health.state is the worst state of all namespaces, with the message of the first namespace in that state. The
+ * other namespaces work all the same: ki_informer_namespace_health has the health of each.
+ *
+ * The loop applies the set; of several calls before that, the last one counts. If memory runs out on the loop, the
+ * watch error handler is called, and the loop tries again after a second.
  * Ownership: the names are copied. Threads: any, also in a handler. Blocks: until the loop has applied 64 objects at
- * most. The loop then applies the set; of several calls before that the last one counts.
+ * most.
  * Errors, after which nothing has changed: KI_ERR_INVALID (no name of a namespace; an informer without
  * `.namespace_set`), KI_ERR_LIMIT (more than KI_NAMESPACES_MAX), KI_ERR_STATE (stopped or removed),
  * KI_ERR_NO_MEMORY. */
@@ -430,8 +435,8 @@ typedef void (*ki_version_handler)(ki_informer *informer, ki_status status, void
 /* Calls `handler` once when the cache contains a write; does not wait. `key`, `resource_version` and `timeout_ms` are
  * those of ki_informer_wait_for_version; the timeout counts on the engine's clock. The status is KI_OK, KI_ERR_TIMEOUT,
  * or KI_ERR_CANCELLED (the informer was stopped, or ki_informer_cancel_version_waits was called). The handler is never
- * called from inside this function. The number of waits is limited by memory only. A change decides all waits that it
- * ends in one step of the loop, 20,000 in 5 ms of CPU time; each handler is called in a step of its own.
+ * called from inside this function. The number of waits is limited by memory only. All waits that a change ends are
+ * decided in one step of the loop; each handler is called in a step of its own.
  * Ownership: texts are copied; `user` must stay valid until the call. Threads: any, also in a handler. Blocks: no.
  * Errors, after which the handler is not called: KI_ERR_INVALID, KI_ERR_NO_MEMORY, KI_ERR_CANCELLED (the informer is
  * stopped). */

@@ -15,22 +15,23 @@
  * lease_duration / renew_deadline (15 s / 10 s = 1.5; a clock that is 10 % fast and one that is 10 % slow: 1.22).
  *
  * What is not guaranteed:
- *   - A write that was sent before the end of a term can arrive while another process leads: it may be on the wire for
- *     any time, and a process may be suspended between ki_elector_is_leader and its write. To prevent this, send a
- *     resourceVersion with each write to the API server, which rejects an old version;
- *     ki_unstructured_set_fencing_token compares the tokens, too. Send ki_elector_fencing_token to any other server,
- *     which must reject lower tokens. The requests of a controller's reconciles that were not sent before the end of
- *     the term are never sent (controller.h).
+ *   - A write that was sent before the end of a term can arrive while another process leads: the write was on the wire,
+ *     or the process was suspended between ki_elector_is_leader and the write. The receiver can prevent this. The API
+ *     server rejects a write with an old resourceVersion: send one with each write
+ *     (ki_unstructured_set_fencing_token also compares the tokens). Send ki_elector_fencing_token to any other server,
+ *     which must reject a token below the highest that it has seen. A reconcile's request that was not sent before the
+ *     end of the term is never sent (controller.h).
  *   - The clock is the engine's. CLOCK_MONOTONIC, the default, continues while a process is stopped, but not while the
  *     machine is suspended: after the resume a process may consider itself the leader for the rest of its renew
  *     deadline. On such machines use a ki_clock that reads CLOCK_BOOTTIME. A clock of a virtual machine may miss the
  *     time for which the hypervisor paused the machine.
- *   - If somebody deletes the Lease while a process leads, a candidate that has not seen the Lease before creates it at
- *     once, as each candidate of client-go does. A candidate of kinformer that has seen it waits until its
- *     leaseDurationSeconds have passed since the last change that it saw (but its own lease_duration_ms if they are
- *     more than an hour). If somebody clears holderIdentity, or shortens leaseDurationSeconds, any candidate can take
- *     the Lease at its next try. The old leader notices at its next renewal, so two processes lead for up to
- *     retry_period_ms, or until the old leader's renew deadline if it does not reach the server.
+ *   - Somebody deletes or edits the Lease while a process leads. The leader notices at its next renewal, or stops
+ *     leading at its renew deadline if it does not reach the server. Until then two processes can lead.
+ *     After a deletion, a candidate of client-go creates the Lease at its next try. So does a candidate of kinformer
+ *     that has not seen the Lease before. A candidate of kinformer that has seen the Lease waits for its
+ *     leaseDurationSeconds after the last change that the candidate saw; if they are more than an hour, for its own
+ *     lease_duration_ms. After somebody cleared holderIdentity, or shortened leaseDurationSeconds, any candidate can
+ *     take the Lease at its next try.
  *
  * Fork: make electors after a fork. A process that is forked after the start of the factory never leads (engine.h). One
  * elector that was made before the fork, and started in both processes, has one identity for two.

@@ -12,11 +12,9 @@
 
 KI_BEGIN_DECLS
 
-/* The memory of an informer's cache, in bytes as they were requested from the allocator, without its own overhead. Not
- * in it: some 15 KB of each informer and what libcurl has of its watch; the connection; some 20 KB that its queue keeps
- * after a burst (a DeltaFIFO up to 115 KB, which it frees with the next changes and bookmarks); dictionaries of some
- * 124 KB that only objects outside the cache are packed with; and what a factory packs bodies in: 250 KB, 2 MB after a
- * body of 1 MB, and up to eight bodies of at most 16 KB that were unpacked last. */
+/* The memory of an informer's cache, in bytes as they were requested from the allocator, without the allocator's own
+ * overhead. The informer's structs, its connection, its queue, and what a factory packs and unpacks bodies in are not
+ * counted: docs/performance.md has their sizes. Nor are dictionaries of which the cache has no object. */
 typedef struct ki_memory {
     size_t total; /* the sum of the bytes up to `deleted` */
     /* Of the objects in the cache. */
@@ -37,7 +35,7 @@ typedef struct ki_memory {
 
 /* Writes the first `size` bytes of the informer's memory. Programs call ki_informer_memory, which passes the size of
  * their ki_memory: later versions of the library add members at the end.
- * Threads: any. Blocks: counts each object and each node of the indexes, about 1 ms for 10,000 objects, under no lock;
+ * Threads: any. Blocks: counts each object and each node of the indexes, under no lock;
  * then until the loop has applied 64 objects at most. */
 KI_API void ki_informer_memory_sized(ki_informer *informer, ki_memory *ret_memory, size_t size);
 

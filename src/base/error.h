@@ -22,8 +22,8 @@ static inline ki_status ki_error_no_memory(ki_error *err, const char *what) {
     ki_error_set(err, KI_ERR_NO_MEMORY, "out of memory while %s", what);
     return KI_ERR_NO_MEMORY;
 }
-/* Fills the error of a function of the program that returned `status` and left `err`, which is not NULL, as it was:
- * "WHAT returned "closed"". Returns `status`. */
+/* For a function of the program that failed with `status` and did not set `err` (not NULL): sets "WHAT returned
+ * "closed"". Returns `status`. */
 static inline ki_status ki_error_fill(ki_error *err, ki_status status, const char *what) {
     if (status && !err->code)
         ki_error_set(err, status, "%s returned \"%s\"", what, ki_status_name(status));

@@ -21,7 +21,8 @@
 #endif
 
 enum {
-    LEVEL = 1,                 /* of zstd: higher ones take longer for 2 % less, lower ones give a third more */
+    LEVEL = 1,                 /* of zstd: higher ones take longer for little, lower ones pack worse
+    (docs/performance.md) */
     CONTENT_MAX = 32 * 1024,   /* bytes of a dictionary's content */
     SAMPLE_MAX = 16 * 1024,    /* bytes of a sample; the rest of a longer body is not looked at */
     SAMPLES_SIZE = 256 * 1024, /* bytes of all samples */

@@ -1,9 +1,9 @@
 /* body_packer.h: decides when the bodies of one format's objects are packed, and with which codec. The loop alone
  * calls it; any thread may read what is atomic.
  *
- * The first codec is made once the cache has some size. A later one follows when the cache has become four times as
- * large, since the first objects may not be typical, and when bodies have begun to pack worse. Objects keep the codec
- * that they were packed with. */
+ * The first codec is made once the cache has `pack_from` bytes. The next one is made when the cache has become four
+ * times as large, since the first objects may not be typical, or when bodies pack worse than before. Objects keep the
+ * codec that they were packed with. */
 #ifndef KI_OBJECT_BODY_PACKER_H
 #define KI_OBJECT_BODY_PACKER_H
 
@@ -18,8 +18,8 @@ typedef struct ki_body_packer {
     ki_body_codec *codec;       /* owned reference; NULL: none yet */
     size_t next_from;           /* bytes of the cache from which on a codec is made */
     ki_buffer packed;           /* the last body that was packed */
-    /* The bodies of one after the other window: at least `pack_from` bytes, and so many that a codec packs at least its
-     * own size before drift makes the next one. */
+    /* Packed bodies are counted in windows, one after the other. A window has at least `pack_from` bytes, and as many
+     * as make a codec pack its own size before drift makes the next codec. */
     size_t window_plain, window_packed;
     uint32_t window_count; /* bodies of this window */
     uint32_t windows;      /* since the codec was made */
@@ -37,8 +37,8 @@ void ki_body_packer_free(ki_body_packer *packer);
 
 /* Returns true if a codec is to be made of a cache with this many bytes. */
 bool ki_body_packer_is_due(const ki_body_packer *packer, size_t cache_bytes);
-/* Makes a codec from some bodies of the cache. Without memory or bodies the one before stays, and the cache must grow
- * by a quarter until the next attempt. */
+/* Makes a codec from `samples`, bodies of the cache. Without memory or samples the codec before stays, and the next
+ * attempt comes when the cache has grown by a quarter. */
 void ki_body_packer_train(ki_body_packer *packer, const ki_str *samples, size_t count, size_t cache_bytes);
 /* Packs a body into `packer->packed`. Errors: KI_ERR_NOT_FOUND (it stays plain: there is no codec, or nothing is
  * saved), KI_ERR_NO_MEMORY. */

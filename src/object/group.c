@@ -310,7 +310,8 @@ ki_object_group *ki_object_group_get(ki_object_format *format, const ki_group_co
 
 /* --- texts -------------------------------------------------------------------------------------------------------- */
 
-/* Returns true if the last objects with this text, as many as a text needs, were different ones. */
+/* Counts an object that has a text; both are hashes. Returns true if KI_TEXT_OBJECTS objects in a row had it. The same
+ * object twice in a row counts once. Another text with the same place in the table begins a new count. */
 static bool is_seen(ki_group_table *table, uint64_t text, uint64_t object) {
     enum {
         OBJECT_BITS = 12,

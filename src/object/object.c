@@ -431,8 +431,8 @@ static ki_str trim(ki_str text) {
     return text;
 }
 
-/* Finds the inside of the brackets of managedFields without parsing. They are 40 % of a pod, and are dropped. What has
- * their name elsewhere is found, too: the parsed copy shows it. */
+/* Finds the inside of the brackets of managedFields without parsing. They are a large part of an object, and are
+ * dropped. What has their name elsewhere is found, too: the parsed copy shows it. */
 static span find_skip(ki_str json) {
     static const char name[] = "\"managedFields\":[";
     const size_t size = sizeof name - 1, capital = 8;

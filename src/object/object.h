@@ -1,4 +1,5 @@
-/* object.h: the memory layout of objects and formats. Only src/object includes it.
+/* object.h: the memory layout of objects and formats, which only src/object reads, and functions for other folders that
+ * compare objects and read their format.
  *
  * One block: the header, the view (at KI_OBJECT_VIEW_AT) with the arrays of its lists, the strings, the body: JSON
  * with a closing zero, or a ki_packed_body (body.h reads both). Offsets count from the block's beginning. What many

@@ -132,7 +132,8 @@ static int compare_concern(const void *left, const void *right) {
 
 /* --- queues and electors ------------------------------------------------------------------------------------------ */
 
-/* Queues of one name are one row, as are a controller and its queue, whose name it has. */
+/* Returns the row of a queue's name; NULL without memory. A controller has the name of its queue, so the two have one
+ * row. Queues with the same name have one row, too. */
 static ki_queue_row *queue_of(ki_picture *picture, const char *name) {
     for (size_t i = picture->queue_count; i-- > 0;)
         if (strcmp(picture->queues[i].name, name) == 0)

@@ -65,9 +65,8 @@ typedef struct ki_list_handler {
     void (*on_object)(ki_object *obj, void *user) KI_NOEXCEPT;
     /* Called for an unusable object. The list continues. */
     void (*on_bad_object)(const ki_bad_object *bad, void *user) KI_NOEXCEPT;
-    /* err NULL: the page is complete, and `result` has its metadata. After KI_ERR_EXPIRED or KI_ERR_TOO_LARGE_RV of a
-     * list at a version the reflector lists at once without a version; after all other errors it lists after a delay.
-     * */
+    /* `err` NULL: the page is complete, and `result` has its metadata. After KI_ERR_EXPIRED or KI_ERR_TOO_LARGE_RV of a
+     * list at a version the reflector lists at once, without a version; after any other error after a delay. */
     void (*on_end)(const ki_list_result *result, const ki_error *err, void *user) KI_NOEXCEPT;
     void *user;
 } ki_list_handler;
@@ -83,11 +82,14 @@ typedef struct ki_watch_handler {
     void (*on_event)(ki_event_type type, ki_object *obj, void *user) KI_NOEXCEPT;
     void (*on_bookmark)(const char *resource_version, bool initial_events_end, void *user) KI_NOEXCEPT;
     void (*on_bad_object)(const ki_bad_object *bad, void *user) KI_NOEXCEPT;
-    /* err NULL: the server closed the watch cleanly. `opened`: the error came after on_open. `in_stream`: the error was
-     * an ERROR event. The reflector watches again, from the last version, after NULL; after KI_ERR_CONNECT,
-     * KI_ERR_TIMEOUT and KI_ERR_UNEXPECTED_EOF if `opened` and not `in_stream`; after KI_ERR_CONNECT and KI_ERR_SYSTEM
-     * if not `opened`; and after `http_status` 429. After all others, such as KI_ERR_EXPIRED, it lists, as it does
-     * after a watch of less than a second without an event. */
+    /* The watch has ended. `err` NULL: the server closed it cleanly. `opened`: on_open was called. `in_stream`: `err`
+     * was an ERROR event. The reflector watches again from the last version
+     *   - if `err` is NULL,
+     *   - if an opened watch ended with KI_ERR_CONNECT, KI_ERR_TIMEOUT or KI_ERR_UNEXPECTED_EOF, not `in_stream`,
+     *   - if a watch that was not opened ended with KI_ERR_CONNECT or KI_ERR_SYSTEM,
+     *   - if the error has `http_status` 429.
+     * It lists after any other error, such as KI_ERR_EXPIRED, and after an opened watch that ended within a second
+     * without an event. */
     void (*on_end)(const ki_error *err, bool opened, bool in_stream, void *user) KI_NOEXCEPT;
     void *user;
 } ki_watch_handler;

@@ -15,8 +15,7 @@
 #include <stdio.h>
 
 enum {
-    /* Waiting changes at which the watch pauses; it resumes at half. On the loop they are not packed: one of a pod
-     * takes 5 KB. */
+    /* Waiting changes at which the watch pauses; it resumes at half. On the loop they are not packed. */
     HELD_FROM = 200
 };
 #define RESYNC_RETRY KI_SECONDS(1) /* after a resync that failed; no period is shorter */

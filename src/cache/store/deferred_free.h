@@ -12,15 +12,16 @@ typedef struct ki_deferred {
     ki_engine *engine;
     ki_task task;
     ki_deferred_block *blocks;
-    /* Linked by `next_deferred`, the oldest first: a newer one would first pass what it has to those before it. */
+    /* Linked by `next_deferred`, the oldest first: else nodes would move from each snapshot to the one before it, and
+     * be freed with the last (snapshot.h). */
     ki_snapshot *snapshots, *last_snapshot;
     ki_snapshot_drain drain;
     ki_versions *served; /* NULL: none */
 } ki_deferred;
 
 void ki_deferred_init(ki_deferred *deferred, ki_engine *engine);
-/* From now on, until stop, takes over what a program frees on the loop of the store's snapshots (ki_snapshot_free). The
- * store must live as long. */
+/* Until ki_deferred_stop, ki_snapshot_free on the loop passes this store's snapshots to `deferred`. The store must live
+ * as long. */
 void ki_deferred_serve(ki_deferred *deferred, const ki_snapshot *of_store);
 /* Takes the array over, with a reference to each object in it. NULL elements are accepted. The array must come from the
  * engine's allocator. */

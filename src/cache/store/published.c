@@ -1,10 +1,10 @@
 /* published.c: see published.h.
  *
- * A snapshot that was swapped out has no reader any more once each stripe was seen free after the swap: who
- * enters later reads the new one. Snapshots retire in lists, one list after the other. The writer looks at all stripes
- * when a list begins; those with a reader stay in `pending`. A reader that leaves its stripe looks whether the
- * stripe is pending. One of the two sees what the other one did, since both write before they look (sequentially
- * consistent). The number of the list in `pending` makes a late note of an earlier list fail. */
+ * A snapshot that was swapped out has no reader once each stripe was free at some time after the swap: a reader that
+ * enters later gets the new snapshot. Snapshots retire in lists, one list after the other. When a list begins, the
+ * writer looks at all stripes, and notes the stripes with a reader in `pending`. A reader that leaves its stripe looks
+ * whether the stripe is pending. Writer and reader both write before they look (sequentially consistent), so one of
+ * them sees what the other wrote. `pending` also has the number of the list: a late note for an earlier list fails. */
 #include "src/cache/store/published.h"
 
 static const uint64_t all_stripes = ((uint64_t)1 << KI_PUBLISHED_STRIPES) - 1;
@@ -26,8 +26,8 @@ ki_status ki_published_init(ki_published *published, ki_snapshot *first, ki_erro
     return KI_OK;
 }
 
-/* Releases a list, which has the newest snapshot first, from its end. In the other order each snapshot would pass on to
- * the one before it what that one has too, again and again. */
+/* Releases a list, which begins with the newest snapshot, from its end. From the newest on, a node that all of them
+ * have would move from each snapshot to the one before it (snapshot.h). */
 static void release(ki_snapshot *list) {
     ki_snapshot *oldest = NULL;
     for (ki_snapshot *next; list; list = next) {

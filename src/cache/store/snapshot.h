@@ -1,11 +1,12 @@
 /* snapshot.h: one immutable state of a store: all objects, all indexes, the resource version. store.c makes snapshots;
- * programs read them through lister.h. The store and all readers share a snapshot. The last one to release it frees it.
- * Any thread.
+ * programs read them through lister.h. The store and all readers share a snapshot; its last reference frees it. Any
+ * thread.
  *
- * A snapshot that was made from another one shares nodes with it (tree.h). The published snapshots that somebody reads
- * form a chain in the order of their versions. Each has a list of what its successor lacks. When a snapshot is
- * released, what is older than its predecessor goes to the predecessor's list, which has it too; the rest is freed. So
- * a snapshot that is read for a long time keeps nothing of the snapshots that came and went meanwhile. */
+ * Two snapshots in a row share most nodes of their trees (tree.h). The published snapshots with a reference form a
+ * chain in the order of their versions. Each has a list of its nodes that its successor does not have (`dead`). When a
+ * snapshot is released, a node of its list that its predecessor has moves to the predecessor's list. The other nodes of
+ * the list are in no other snapshot, and are freed. So a snapshot that is read for a long time keeps no node that was
+ * made after it. */
 #ifndef KI_CACHE_SNAPSHOT_H
 #define KI_CACHE_SNAPSHOT_H
 
@@ -18,7 +19,8 @@ struct ki_snapshot {
     size_t object_bytes;          /* memory of all objects */
     ki_snapshot *next_deferred;   /* the next released snapshot (published.h, deferred_free.h) */
     ki_snapshot *base;            /* owned reference until it is linked: the snapshot that it was made from, or NULL */
-    /* `dead`: until it is linked, what `base` has and this one has not; then what its successor has not. */
+    /* `dead`: before ki_snapshot_link the nodes of `base` that this snapshot does not have; afterwards the nodes of
+     * this snapshot that its successor does not have. */
     ki_store_edit edit;
     /* Under the lock of the schema's versions. */
     ki_snapshot *before, *after; /* the chain */
@@ -37,7 +39,7 @@ ki_snapshot *ki_snapshot_new_from(ki_snapshot *base, ki_schema *schema, ki_str r
  * not change. */
 void ki_snapshot_link(ki_snapshot *snapshot);
 ki_snapshot *ki_snapshot_ref(ki_snapshot *snapshot);
-/* Releases a reference, and at once what only it had (ki_snapshot_free: in steps). NULL is accepted. */
+/* Releases a reference. The last one frees everything at once; ki_snapshot_free does so in steps. NULL is accepted. */
 void ki_snapshot_unref(ki_snapshot *snapshot);
 /* Returns the memory of its trees: of the objects, the indexes and their sets. */
 size_t ki_snapshot_tree_memory(const ki_snapshot *snapshot);
