@@ -8,7 +8,7 @@
 #include "src/engine/thread.h"
 #include "src/object/selection.h"
 
-/* The controller waits for a retry; health then shows this in place of the reflector's state. Times are the engine's,
+/* The process loop waits for a retry; health then shows this in place of the reflector's state. Times are the engine's,
  * in nanoseconds. */
 typedef struct ki_health_stuck {
     bool is_stuck;

@@ -1,4 +1,4 @@
-/* shared_informer.c: connects source, queue, controller, store and listeners. Makes, starts, stops and frees an
+/* shared_informer.c: connects source, queue, process loop, store and listeners. Makes, starts, stops and frees an
  * informer. */
 #include "src/cache/informer/shared_informer.h"
 

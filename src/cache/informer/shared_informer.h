@@ -76,7 +76,7 @@ ki_status ki_informer_remove(ki_informer *informer, ki_error *err);
 bool ki_informer_is_removed(const ki_informer *informer);
 /* Removes the handlers of a removed informer. Any thread; the caller holds no lock. */
 void ki_informer_remove_handlers(ki_informer *informer);
-/* Ends reflector and controller, then asks the listeners to end. Loop. Repeatable. */
+/* Ends reflector and process loop, then asks the listeners to end. Loop. Repeatable. */
 void ki_informer_stop(ki_informer *informer);
 /* Waits until each listener's thread has ended. After stop. Any thread but theirs, one at a time. */
 void ki_informer_join(ki_informer *informer);

@@ -1,4 +1,4 @@
-/* step_loop.c: a task takes steps while there is work; a timer retries after a failure. */
+/* step_loop.c: see step_loop.h. A task takes steps while there is work; a timer retries after a failure. */
 #include "src/cache/informer/step_loop.h"
 
 #include "src/base/error.h"

@@ -1,5 +1,5 @@
-/* step_loop.h: takes steps while a step of the engine's loop allows it, and while there is work.
- * On the loop. After a failure it backs off and then steps again, so the order does not change. */
+/* step_loop.h: the process loop, client-go's Controller: takes steps while a step of the engine's loop allows it, and
+ * while there is work. On the loop. After a failure it backs off and then steps again, so the order does not change. */
 #ifndef KI_CACHE_STEP_LOOP_H
 #define KI_CACHE_STEP_LOOP_H
 
@@ -26,7 +26,7 @@ typedef struct ki_step_loop {
     bool is_open, is_stuck;
 } ki_step_loop;
 
-/* Initializes an embedded step loop. The caller closes it. */
+/* Initializes an embedded process loop. The caller closes it. */
 void ki_step_loop_open(ki_step_loop *loop, const ki_step_loop_options *options);
 /* Posts a task that takes the steps. */
 void ki_step_loop_wake(ki_step_loop *loop);

@@ -1,5 +1,5 @@
-/* test_controller.c: the step loop over a real queue: pops while a step allows it, and what cannot be processed
- * comes again. */
+/* test_cache_controller.c: the process loop over a real queue: pops while a step allows it, and what cannot be
+ * processed comes again. */
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
