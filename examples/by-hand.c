@@ -102,7 +102,7 @@ int main(int argc, char **argv) {
         /* 4. the Reflector, from the source to the queue */
         ki_reflector_new(&KI_REFLECTOR_OPTIONS(.engine = engine, .list_watch = source, .queue = queue, .name = "pods"),
                          &reflector, &err) ||
-        /* 5. the Controller's process loop, from the queue to the store and the handlers */
+        /* 5. the process loop, client-go's Controller: from the queue to the store and the handlers */
         ki_process_loop_new(
             &KI_PROCESS_LOOP_OPTIONS(.engine = engine, .queue = queue, .process = process, .user = store), &loop, &err))
         goto end;

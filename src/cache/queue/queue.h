@@ -1,5 +1,5 @@
-/* queue.h: the interface of the queue between reflector and process loop. delta_fifo.c and in_order_fifo.c implement it.
- * <kinformer/parts/queue.h> has the types that pass through it, and what a program calls. Loop only, no locks.
+/* queue.h: the interface of the queue between reflector and process loop. delta_fifo.c and in_order_fifo.c implement
+ * it. <kinformer/parts/queue.h> has the types that pass through it, and what a program calls. Loop only, no locks.
  *
  * A queue takes a list or resync of many objects at once and processes it in slices. One pop does one slice, so that
  * each step of the loop stays short. Later changes wait behind the list or resync. */
