@@ -210,8 +210,8 @@ typedef struct ki_handler {
     void (*on_changed)(ki_informer *informer, void *user) KI_NOEXCEPT;
     /* Called when a changed set of namespaces is complete: each namespace of it is listed, also one without an object,
      * and the calls for the changes up to then have returned. The first set is complete at on_synced. Sets that follow
-     * each other quickly can have one call together, and a set that another one replaces before it is complete has
-     * none: ki_informer_namespace_health says of each namespace what is so now. */
+     * each other quickly can have one call together. A set that is replaced before it is complete has no call.
+     * ki_informer_namespace_health has the present state of each namespace. */
     void (*on_namespaces_synced)(ki_informer *informer, void *user) KI_NOEXCEPT;
 } ki_handler;
 
@@ -374,13 +374,13 @@ static inline void ki_informer_health(const ki_informer *informer, ki_health *re
 KI_API bool ki_informer_namespace_health_sized(const ki_informer *informer, const char *namespace_name,
                                                ki_health *ret_health, size_t size);
 
-/* Returns true once the whole list of a namespace is in the cache, whatever the other namespaces of its set are: an
- * object that a later lookup does not find did not exist `staleness_ms` ago. Writes the namespace's health to
- * `*ret_health`, which may be NULL: the members from `state` to `unreadable_message` are those of the namespace, but
- * for `skipped`; the others are the informer's, and all are once it is stopped, or while it stores nothing for lack
- * of memory. For a namespace that the informer does not watch, or that has left its set, the function returns false,
- * with the state KI_STATE_NOT_STARTED and the message "namespace shop is not watched". An informer of all namespaces
- * watches each. Threads: any. Blocks: no. */
+/* Returns true once the whole first list of a namespace is in the cache, whether or not other namespaces are listed.
+ * From then on, an object that a lookup does not find did not exist `staleness_ms` ago. Writes the namespace's health
+ * to `*ret_health`, which may be NULL: the members from `state` to `unreadable_message`, except `skipped`, are the
+ * namespace's, and the others the informer's. All are the informer's once it is stopped, and while it stores nothing
+ * for lack of memory. For a namespace that the informer does not watch, or no longer, the function returns false, with
+ * the state KI_STATE_NOT_STARTED and the message "namespace shop is not watched". An informer of all namespaces watches
+ * each. Threads: any. Blocks: no. */
 static inline bool ki_informer_namespace_health(const ki_informer *informer, const char *namespace_name,
                                                 ki_health *ret_health) {
     return ki_informer_namespace_health_sized(informer, namespace_name, ret_health, sizeof *ret_health);
@@ -447,10 +447,10 @@ KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_version_async(ki_informer *i
 
 /* Waits until the cache has seen a deletion, for at most `timeout_ms` (< 0: no limit): until it has synced, and has no
  * object under `key`, or one with another uid. `uid` is that of the deleted object (ki_response_uid); NULL or "": until
- * no object is under `key`. Two cases are for ki_informer_wait_for_version: an object that the deletion only marks,
- * because of finalizers or a grace period, stays in the cache until it is gone; and the cache may not have an object
- * yet that this program created just before: wait for its creation, then for its deletion. Handlers may not have been
- * called for the deletion yet.
+ * no object is under `key`. An object that the deletion only marks, because of finalizers or a grace period, is in the
+ * cache until it is gone: to see the mark, wait for the version of the response. If the program has just created the
+ * object, the cache may not have it yet, and the wait would end at once: wait for the version of the creation first.
+ * Handlers may not have been called for the deletion yet.
  * Threads, Blocks: as ki_informer_wait_for_sync.
  * Errors: as ki_informer_wait_for_sync; KI_ERR_INVALID (no key), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_deletion(ki_informer *informer, const char *key, const char *uid,
