@@ -6,28 +6,28 @@
  *     else if (ki_error_is_forbidden(&err)) …        the role may not get pods
  *     else if (status == KI_ERR_TIMEOUT) …           unknown: the object gives 500, or the server is away
  *
- * All who ask for a key at the same time wait for one request (GET). It counts towards the client's rate limit and its
- * requests in flight (client.h), of which an informer takes half: many keys at once wait here, in the order in which
- * they were asked for. The result is remembered, whether an object, "there is none" or an error response, so that a
- * program can ask for each of a thousand log lines a second: an object for 5 s, while the informer is blocked for 10
- * min, or for ki_informer_options.keep_fetched_ms; the rest for 5 s at most. Up to ki_informer_options.keep_fetched_max
- * names are remembered; the oldest go first. What the cache has comes first, and a deletion that the cache sees ends
- * what is remembered of the object.
+ * One request (GET) serves all who ask for a key at the same time. It counts towards the client's rate limit and its
+ * requests in flight (client.h). An informer takes half of these; further keys wait in the order in which they were
+ * asked for.
  *
- * A failed request, for lack of a response or with HTTP 429 or 5xx, is repeated after a growing delay, or after its
- * Retry-After of up to a day, while somebody waits. Until then the failure counts: who cannot wait that long gets it
- * at once. A response counts for its own key only. A failure without a response, if no other request had one since the
- * failed one was sent, counts for every key: the server is away. That is known at once if nothing accepts connections.
- * A server that is frozen, and takes requests without a response, is away only once a request has failed: after
- * KI_CLIENT_TIMEOUT_MS (30 s). Until then, also at each new attempt, each new key costs its first caller the whole time
- * limit. Nobody waits for a request that has taken as long as that wait would: of many who ask for one key in turn, the
- * first waits its time limit for each attempt, and the others do not.
+ * The result is remembered, so that a program can ask for each line of a log. An object is remembered for 5 s, or for
+ * 10 min while the informer is blocked, or for ki_informer_options.keep_fetched_ms; "there is none" and an error
+ * response for 5 s at most. Up to ki_informer_options.keep_fetched_max names are remembered; the oldest go first. An
+ * object of the cache comes before a remembered one. A deletion that the cache sees ends what is remembered.
+ *
+ * A request that fails without a response, or with HTTP 429 or 5xx, is repeated while somebody waits: after a growing
+ * delay, or after its Retry-After of up to a day. A caller whose time limit ends before the next attempt gets the
+ * failure at once. A response counts for its own key. A failure without a response counts for every key, unless another
+ * request has had a response since the failed one was sent: the server is away. That is known at once if nothing
+ * accepts connections. A server that takes requests and does not respond counts as away after KI_CLIENT_TIMEOUT_MS
+ * (30 s). Until then, and at each new attempt, the first caller of each key waits for its whole time limit. A caller
+ * does not wait for a request that has already taken as long as the caller's time limit.
  *
  * A fetched object is made as the informer makes its own, with view and transform; with KI_KEEP_METADATA it has no more
  * than the cache's, with KI_KEEP_VIEW and KI_KEEP_KEYS no content. It is not added to the cache, and handlers are not
- * called for it. Deleted objects that are kept (lister.h) are not returned. But if the server no longer has an object
- * that was fetched before, its last fetched state is kept as a deleted object, for ki_informer_options.keep_deleted_ms:
- * ki_informer_get_or_deleted finds it after KI_ERR_NOT_FOUND. For that it is remembered for as long after its time.
+ * called for it. Deleted objects that are kept (lister.h) are not returned. If the server no longer has an object that
+ * was fetched before, the last fetched state becomes a deleted object, for ki_informer_options.keep_deleted_ms:
+ * ki_informer_get_or_deleted returns it after KI_ERR_NOT_FOUND.
  *
  * The namespaces of a set or of `.allowed_namespaces` do not limit what is fetched. An informer must be started, and
  * may be in any state: not synced, or blocked because its role cannot list. */
