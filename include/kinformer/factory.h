@@ -73,10 +73,10 @@ KI_API KI_MUST_CHECK ki_status ki_factory_new_default(const ki_factory_options *
                                                       ki_error *err);
 
 /* Returns the informer of a resource, and makes it at the first call. Repeated calls return the same informer if they
- * have the same resource, namespace (or set, or selector of namespaces), selectors (as texts) and `keep`. Apart from
+ * have the same resource, namespace (or set), selectors (as texts) and `keep`. Apart from
  * views, the other options of the first call apply, and those of later calls are ignored without an error: `resync_ms`,
  * `page_size`, `queue`, `keep_deleted_ms`, `keep_managed_fields`, `object_limit`, `plain`, `memory_limit`,
- * `allowed_namespaces`, checks, retries and backoff. A repeated call names no view, the first view (same paths in the
+ * checks, retries and backoff. A repeated call names no view, the first view (same paths in the
  * same words, members and struct size, in the same order), or with `shares_view` one of its own: the informer gets it
  * beside the others, up to 16 within the limits of one view. Another view without `shares_view` is KI_ERR_EXISTS; one
  * that the informer has started without is KI_ERR_STATE without `relists_for_view`. `options` may be NULL.

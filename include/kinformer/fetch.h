@@ -29,7 +29,7 @@
  * was fetched before, the last fetched state becomes a deleted object, for ki_informer_options.keep_deleted_ms:
  * ki_informer_get_or_deleted returns it after KI_ERR_NOT_FOUND.
  *
- * The namespaces of a set or of `.allowed_namespaces` do not limit what is fetched. An informer must be started, and
+ * The namespaces of a set do not limit what is fetched. An informer must be started, and
  * may be in any state: not synced, or blocked because its role cannot list. */
 #ifndef KINFORMER_FETCH_H
 #define KINFORMER_FETCH_H

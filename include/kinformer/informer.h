@@ -82,16 +82,6 @@ typedef struct ki_informer_options {
      * and "-". Not with consistency_check_ms, a cluster-scoped resource, a resource by name or a source of the
      * program's own. */
     const char *namespace_set;
-    /* Of an informer of all namespaces: the namespaces to use if the first list is forbidden (HTTP 403). Health and log
-     * then say so, and the informer uses them until it ends. Each list and watch is of one namespace, as with
-     * ki_informer_set_namespaces. At most KI_NAMESPACES_MAX. Not with what `namespace_set` excludes. */
-    const char *const *allowed_namespaces;
-    size_t allowed_namespace_count;
-    /* A set of the namespaces with these labels, such as "team=web", also of later ones; instead of `namespace_name`.
-     * An informer of KI_NAMESPACES of the same factory finds them; it needs the right to list and watch namespaces. At
-     * most KI_NAMESPACES_MAX: a larger set is reported to the watch error handler, and the one before stays. Not
-     * with what `namespace_set` excludes. Errors: KI_ERR_PARSE, KI_ERR_LIMIT (more than 253 bytes). */
-    const char *namespace_selector;
     /* What the cache keeps of each object (object.h). An informer is shared by those who ask for the same.
      * KI_KEEP_VIEW needs `view`; KI_KEEP_KEYS excludes it. With KI_KEEP_METADATA a view has fields of the metadata,
      * kind and apiVersion; another is KI_ERR_INVALID. A selector of what is not kept is KI_ERR_INVALID for

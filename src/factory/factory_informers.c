@@ -88,7 +88,7 @@ ki_status ki_factory_informer_by_name(ki_factory *factory, const char *resource_
     ki_status status = ki_selection_split_name(resource_name, plural, &resource, err);
     if (!status)
         status = ki_informer_options_complete(options, &factory->defaults, &resource, &given, err);
-    if (!status && (given.namespace_set || given.namespace_selector || given.allowed_namespace_count))
+    if (!status && given.namespace_set)
         status = ki_error_set(err, KI_ERR_INVALID, "a set of namespaces of a resource by name");
     if (!status)
         status = ki_selection_new_by_name(factory->table.allocator, &resource, &given, &selection, err);

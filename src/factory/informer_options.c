@@ -1,18 +1,11 @@
 /* informer_options.c: see informer_options.h. */
 #include "src/factory/informer_options.h"
 
-#include <kinformer/selector.h>
-
 #include "src/base/error.h"
 #include "src/cache/informer/shared_informer.h"
 #include "src/cache/reflector/backoff.h"
 
 #include <string.h>
-
-/* Returns the option that names a set of namespaces; NULL: none. */
-static const char *name_of_set(const ki_informer_options *given) {
-    return given->namespace_set ? "namespace_set" : given->namespace_selector ? "namespace_selector" : NULL;
-}
 
 static ki_status check_keep(const ki_informer_options *given, ki_error *err) {
     if (given->keep == KI_KEEP_VIEW && !given->view)
@@ -20,29 +13,6 @@ static ki_status check_keep(const ki_informer_options *given, ki_error *err) {
     if (given->keep == KI_KEEP_KEYS && given->view)
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .view beside KI_KEEP_KEYS, which keeps none");
     return KI_OK;
-}
-
-static ki_status check_selector(const char *text, ki_error *err) {
-    ki_selector *selector = NULL;
-    ki_status status = text ? ki_selector_new(text, NULL, &selector, err) : KI_OK;
-    ki_selector_free(selector);
-    return status;
-}
-
-static ki_status check_namespaces(const ki_informer_options *given, ki_error *err) {
-    bool has_one = given->namespace_name && given->namespace_name[0];
-    const char *set = name_of_set(given);
-    if (given->namespace_set && given->namespace_selector)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .namespace_selector beside .namespace_set");
-    if (set && given->allowed_namespace_count)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .allowed_namespaces beside .%s", set);
-    if (check_selector(given->namespace_selector, err))
-        return KI_ERR_PARSE;
-    if (given->allowed_namespace_count && has_one)
-        return ki_error_set(err, KI_ERR_INVALID,
-                            "ki_informer_options: .allowed_namespaces of an informer of namespace %.100s",
-                            given->namespace_name);
-    return ki_namespaces_check(given->allowed_namespaces, given->allowed_namespace_count, err);
 }
 
 ki_status ki_backoff_check(int64_t first_ms, int64_t longest_ms, const char *struct_name, ki_error *err) {
@@ -60,8 +30,7 @@ ki_status ki_backoff_check(int64_t first_ms, int64_t longest_ms, const char *str
 
 /* Adds the factory's options, and has the program change the result. */
 static void apply(const ki_informer_defaults *defaults, const ki_resource *resource, ki_informer_options *given) {
-    bool has_namespaces = given->namespace_name || name_of_set(given);
-    if (!has_namespaces)
+    if (!given->namespace_name && !given->namespace_set)
         given->namespace_name = defaults->namespace_name;
     if (!given->resync_ms)
         given->resync_ms = defaults->resync_ms;
@@ -81,16 +50,13 @@ ki_status ki_informer_options_complete(const ki_informer_options *options, const
     if (options)
         memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
     apply(defaults, resource, &given);
-    if (name_of_set(&given) && given.namespace_name)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .namespace_name beside .%s",
-                            name_of_set(&given));
+    if (given.namespace_set && given.namespace_name)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .namespace_name beside .namespace_set");
     if (given.page_size < 0)
         return ki_error_set(err, KI_ERR_INVALID, "a page size below 0");
     if (given.keep_fetched_ms < 0)
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .keep_fetched_ms below 0");
     ki_status status = check_keep(&given, err);
-    if (!status)
-        status = check_namespaces(&given, err);
     if (!status)
         status = ki_backoff_check(given.backoff_first_ms, given.backoff_longest_ms, "ki_informer_options", err);
     if (!status)

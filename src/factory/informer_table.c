@@ -150,34 +150,11 @@ static ki_status reserve(ki_informer_table *table, size_t *ret_place, ki_error *
     return KI_OK;
 }
 
-/* Returns the informer of the namespaces that a selector chooses, made if necessary; NULL without a selector. After a
- * failure of the caller it stays, for the next request. */
-static ki_status get_namespaces(ki_informer_table *table, const ki_informer_maker *maker,
-                                const ki_informer_options *given, ki_informer **ret_informer, ki_error *err) {
-    const ki_informer_options options = { .size = sizeof options,
-                                          .label_selector = given->namespace_selector,
-                                          .backoff_first_ms = given->backoff_first_ms,
-                                          .backoff_longest_ms = given->backoff_longest_ms };
-    ki_selection *selection;
-    *ret_informer = NULL;
-    if (!given->namespace_selector)
-        return KI_OK;
-    ki_status status = ki_selection_new(table->allocator, KI_NAMESPACES, &options, &selection, err);
-    if (status)
-        return status;
-    status = ki_informer_table_get(table, maker, selection, &options, ret_informer, err);
-    ki_selection_unref(selection);
-    return status;
-}
-
 static ki_status add(ki_informer_table *table, const ki_informer_maker *maker, ki_selection *selection,
                      ki_list_watch *own_source, const ki_informer_options *options, ki_informer **ret_informer,
                      ki_error *err) {
     size_t place;
-    ki_informer *namespaces;
-    ki_status status = get_namespaces(table, maker, options, &namespaces, err);
-    if (!status)
-        status = reserve(table, &place, err);
+    ki_status status = reserve(table, &place, err);
     if (status)
         return status;
     ki_informer_entry *entry = ki_alloc_zero(table->allocator, sizeof *entry);
@@ -190,8 +167,6 @@ static ki_status add(ki_informer_table *table, const ki_informer_maker *maker, k
     status = make_format(maker, options, &entry->format, err);
     if (!status)
         status = make_informer(maker, own_source, options, entry, err);
-    if (!status && namespaces)
-        status = ki_informer_follow_namespaces(entry->informer, namespaces, err);
     if (!status)
         status = ki_map_put(&table->by_key, selection->key, entry, NULL); /* room is reserved */
     if (status) {
@@ -271,8 +246,6 @@ ki_status ki_informer_table_get(ki_informer_table *table, const ki_informer_make
 static ki_status check_own_options(const ki_informer_options *options, ki_error *err) {
     const char *name = options->view                   ? "view"
                        : options->namespace_set        ? "namespace_set"
-                       : options->namespace_selector   ? "namespace_selector"
-                       : options->allowed_namespaces   ? "allowed_namespaces"
                        : options->shares_view          ? "shares_view"
                        : options->relists_for_view     ? "relists_for_view"
                        : options->keep                 ? "keep"

@@ -12,11 +12,8 @@
 
 enum {
     SELECTORS_MAX = 64 * 1024, /* bytes */
-    SET_NAME_MAX = 63,         /* bytes of a set's name */
-    CHOICE_MAX = 253           /* bytes of a selector of namespaces */
+    SET_NAME_MAX = 63          /* bytes of a set's name */
 };
-
-#define SET_NAME "abcdefghijklmnopqrstuvwxyz0123456789-"
 
 static const char *or_empty(const char *text) {
     return text ? text : "";
@@ -79,25 +76,16 @@ static ki_status check_resource(const ki_resource *resource, ki_error *err) {
     return KI_OK;
 }
 
-static bool has_set(const ki_informer_options *options) {
-    return options->namespace_set || options->namespace_selector || options->allowed_namespace_count;
-}
-
 static ki_status check_set(const ki_resource *resource, const ki_informer_options *options, ki_error *err) {
-    const char *option = options->namespace_set        ? "namespace_set"
-                         : options->namespace_selector ? "namespace_selector"
-                                                       : "allowed_namespaces";
-    size_t size = options->namespace_set ? strspn(options->namespace_set, SET_NAME) : 1;
+    size_t size = strspn(options->namespace_set, "abcdefghijklmnopqrstuvwxyz0123456789-");
     if (!resource->namespaced)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .%s of %s, which have no namespace", option,
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .namespace_set of %s, which have no namespace",
                             resource->plural);
-    if (options->namespace_set && (size == 0 || size > SET_NAME_MAX || options->namespace_set[size]))
+    if (size == 0 || size > SET_NAME_MAX || options->namespace_set[size])
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .namespace_set '%.100s': 1 to %d of a-z, 0-9, -",
                             options->namespace_set, (int)SET_NAME_MAX);
-    if (options->namespace_selector && strlen(options->namespace_selector) > CHOICE_MAX)
-        return ki_error_set(err, KI_ERR_LIMIT, "a selector of namespaces of more than %d bytes", (int)CHOICE_MAX);
     if (options->consistency_check_ms > 0)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .consistency_check_ms beside .%s", option);
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .consistency_check_ms beside .namespace_set");
     return KI_OK;
 }
 
@@ -122,7 +110,7 @@ static ki_status check_view(const ki_allocator *allocator, const ki_informer_opt
 
 static ki_status new_selection(const ki_allocator *allocator, const ki_resource *resource, bool is_by_name,
                                const ki_informer_options *options, ki_selection **ret_selection, ki_error *err) {
-    char set_name[CHOICE_MAX + sizeof "(with )"];
+    char set_name[SET_NAME_MAX + sizeof "()"];
     const char *namespace_name = resource->namespaced ? or_empty(options->namespace_name) : "";
     const char *labels = or_empty(options->label_selector), *fields = or_empty(options->field_selector);
     if (options->keep < KI_KEEP_OBJECT || options->keep > KI_KEEP_KEYS)
@@ -135,13 +123,10 @@ static ki_status new_selection(const ki_allocator *allocator, const ki_resource 
     if (options->namespace_set) {
         snprintf(set_name, sizeof set_name, "(%s)", options->namespace_set);
         namespace_name = set_name;
-    } else if (options->namespace_selector) {
-        snprintf(set_name, sizeof set_name, "(with %s)", options->namespace_selector);
-        namespace_name = set_name;
     }
     const ki_selection empty = { .allocator = allocator,
                                  .keep = options->keep,
-                                 .is_set = has_set(options),
+                                 .is_set = options->namespace_set != NULL,
                                  .resource.namespaced = resource->namespaced,
                                  .is_by_name = is_by_name };
     ki_buffer memory;
@@ -161,7 +146,7 @@ static ki_status new_selection(const ki_allocator *allocator, const ki_resource 
 ki_status ki_selection_new(const ki_allocator *allocator, const ki_resource *resource,
                            const ki_informer_options *options, ki_selection **ret_selection, ki_error *err) {
     ki_status status = check_resource(resource, err);
-    if (!status && has_set(options))
+    if (!status && options->namespace_set)
         status = check_set(resource, options, err);
     return status ? status : new_selection(allocator, resource, false, options, ret_selection, err);
 }
@@ -214,12 +199,10 @@ ki_selection *ki_selection_found(ki_selection *selection) {
 
 /* --- references --------------------------------------------------------------------------------------------------- */
 
-/* Other sets are named by more than the characters of a name. */
 bool ki_selection_has_set(const ki_selection *selection, const char *set_name) {
     size_t size = strlen(set_name);
     const char *name = selection->namespace_name;
-    return selection->is_set && name[0] == '(' && strspn(set_name, SET_NAME) == size &&
-           strncmp(name + 1, set_name, size) == 0 && strcmp(name + 1 + size, ")") == 0;
+    return selection->is_set && strncmp(name + 1, set_name, size) == 0 && strcmp(name + 1 + size, ")") == 0;
 }
 
 ki_selection *ki_selection_ref(ki_selection *selection) {

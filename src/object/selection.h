@@ -25,7 +25,7 @@ typedef struct ki_selection {
     const char *target; /* of its requests, for messages: "deployments.apps in namespace default" */
     const char *name;   /* for messages: "deployments in default (app=web, metadata)" */
     ki_keep keep;
-    bool is_set; /* of a set of namespaces: `namespace_name` is its name in parentheses, or "" */
+    bool is_set; /* of a set of namespaces: `namespace_name` is its name in parentheses */
     /* Of a selection by name: `resource` has neither version nor kind, and counts as namespaced. */
     bool is_by_name;
     const char *keep_name;                /* "object", "metadata", "view" or "keys" */

@@ -1,5 +1,6 @@
 /* test_namespace_set.c: an informer of a set of namespaces on the embedded server, over real sockets: namespaces that
  * are forbidden, and a set that changes on another thread. */
+#include <kinformer-testing/access.h>
 #include <kinformer-testing/faults.h>
 #include <kinformer-testing/server.h>
 #include <kinformer/kinformer.h>
@@ -115,40 +116,99 @@ TEST(it_has_not_synced_while_a_namespace_of_the_first_set_is_forbidden) {
     close_fixture(&self);
 }
 
-/* The same request where all namespaces are allowed, and where they are not. */
-TEST(the_allowed_namespaces_are_used_where_all_are_forbidden) {
-    for (int is_forbidden = 0; is_forbidden < 2; is_forbidden++) {
-        fixture self;
-        open_fixture(&self, &KI_INFORMER_OPTIONS(.namespace_name = "", .allowed_namespaces = names,
-                                                 .allowed_namespace_count = 2));
-        self.awaited = KI_STATE_WATCHING;
-        create(&self, KI_CONFIGMAPS, "a", "x");
-        create(&self, KI_CONFIGMAPS, "c", "x");
-        if (is_forbidden)
-            CHECK(ki_testing_server_add_fault(self.server, "status,code=403,path=/api/v1/configmaps", NULL, err));
+/* --- namespaces that the program finds out, as in docs/guide/deploy.md -------------------------------------------- */
+
+static ki_status may_list(ki_client *client, const char *namespace_name, bool *ret_may, ki_error *err) {
+    char review[512];
+    ki_value allowed = KI_VALUE_INIT;
+    ki_response *response = NULL;
+    int size = snprintf(review, sizeof review,
+                        "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SelfSubjectAccessReview\","
+                        "\"spec\":{\"resourceAttributes\":{\"verb\":\"list\",\"resource\":\"configmaps\","
+                        "\"namespace\":\"%s\"}}}",
+                        namespace_name);
+    const ki_client_request request =
+        KI_CLIENT_REQUEST(.verb = KI_CLIENT_CREATE, .resource = KI_SELFSUBJECTACCESSREVIEWS, .body = review,
+                          .body_size = (size_t)size);
+    ki_status status = ki_client_do(client, &request, &response, err);
+    if (!status)
+        status = ki_response_field(response, "status.allowed", &allowed, err);
+    *ret_may = !status && allowed.boolean;
+    ki_value_clear(&allowed);
+    ki_response_unref(response);
+    return status;
+}
+
+static ki_status request_allowed(ki_factory *factory, ki_informer **ret_informer, ki_error *err) {
+    const char *allowed[3];
+    size_t count = 0;
+    bool may = false;
+    ki_status status = may_list(ki_factory_client(factory), "", &may, err);
+    if (!status && may)
+        return ki_factory_informer(factory, KI_CONFIGMAPS, NULL, ret_informer, err);
+    for (size_t i = 0; !status && i < 3; i++) {
+        status = may_list(ki_factory_client(factory), names[i], &may, err);
+        if (!status && may)
+            allowed[count++] = names[i];
+    }
+    if (!status)
+        status = ki_factory_informer(factory, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(.namespace_set = "allowed"),
+                                     ret_informer, err);
+    return status ? status : ki_informer_set_namespaces(*ret_informer, allowed, count, err);
+}
+
+/* The same program where its role is for all namespaces, and where it is for two. */
+TEST(a_program_finds_its_namespaces_by_access_reviews) {
+    static const char *const rules[] = { "user=jane,verb=list+watch,resource=configmaps",
+                                         "user=jane,verb=list+watch,resource=configmaps,namespace=a+c" };
+    for (size_t i = 0; i < 2; i++) {
+        fixture self = { .awaited = KI_STATE_BLOCKED };
+        CHECK(ki_testing_server_new(NULL, &self.server, err));
+        for (size_t n = 0; n < 3; n++) {
+            char text[64];
+            snprintf(text, sizeof text, "{\"metadata\":{\"name\":\"%s\"}}", names[n]);
+            CHECK(ki_testing_server_create(self.server, KI_NAMESPACES, NULL, text, 0, err));
+            CHECK(ki_testing_server_create(self.server, KI_CONFIGMAPS, names[n], text, 0, err));
+        }
+        CHECK(ki_testing_server_add_token(self.server, "token=t,user=jane", err));
+        CHECK(ki_testing_server_allow(self.server, rules[i], err));
+        CHECK(ki_config_new(&KI_CONFIG_OPTIONS(.server = ki_testing_server_url(self.server), .token = "t",
+                                               .no_kubeconfig = true, .credentials_over_loopback_http = true),
+                            &self.config, err));
+        CHECK(ki_factory_new(self.config, NULL, &self.factory, err));
+        CHECK(request_allowed(self.factory, &self.configmaps, err));
         CHECK(ki_factory_start(self.factory, err));
         CHECK(ki_informer_wait_for_sync(self.configmaps, 60000, err));
-        create(&self, KI_CONFIGMAPS, "b", "x");
-        await_key(&self, "a/x");
-        await_key(&self, "b/x");
-        await_semaphore(&self.reached);
-        ki_health health;
-        ki_informer_health(self.configmaps, &health);
-        assert_string_equal(
-            health.message,
-            is_forbidden ? "forbidden: list configmaps in all namespaces; only the 2 allowed namespaces are watched"
-                         : "");
-        assert_int_equal(health.objects, is_forbidden ? 2 : 3);
-        assert_int_equal(ki_informer_set_namespaces(self.configmaps, names, 1, NULL), KI_ERR_INVALID);
-        close_fixture(&self);
+        assert_true(ki_informer_namespace_health(self.configmaps, "a", NULL));
+        assert_int_equal(ki_informer_namespace_health(self.configmaps, "b", NULL), i == 0);
+        ki_factory_free(self.factory);
+        ki_config_free(self.config);
+        ki_testing_server_free(self.server);
     }
 }
 
+static void on_namespaces_changed(ki_informer *namespaces, void *user) {
+    const char *chosen[KI_NAMESPACES_MAX + 1];
+    size_t count = 0;
+    ki_cursor cursor = KI_CURSOR_INIT;
+    const ki_object *obj;
+    ki_snapshot *now = ki_informer_snapshot(namespaces);
+    while (count <= KI_NAMESPACES_MAX && (obj = ki_snapshot_next(now, &cursor)))
+        chosen[count++] = ki_object_name(obj);
+    CHECK(ki_informer_set_namespaces(user, chosen, count, err));
+    ki_snapshot_free(now);
+}
+
 TEST(a_namespace_that_gets_the_label_joins_the_set) {
+    static const ki_handler handler = { .on_changed = on_namespaces_changed };
     fixture self;
-    open_fixture(&self, &KI_INFORMER_OPTIONS(.namespace_selector = "team=web"));
+    ki_informer *namespaces = NULL;
+    open_fixture(&self, &KI_INFORMER_OPTIONS(.namespace_set = "web"));
+    CHECK(ki_factory_informer(self.factory, KI_NAMESPACES, &KI_INFORMER_OPTIONS(.label_selector = "team=web"),
+                              &namespaces, err));
+    CHECK(ki_informer_add_handler(namespaces, &handler, self.configmaps, err));
     CHECK(ki_factory_start(self.factory, err));
-    CHECK(ki_informer_wait_for_sync(self.configmaps, 60000, err));
+    CHECK(ki_informer_wait_for_sync(self.configmaps, 60000, err)); /* with no namespace yet */
     for (size_t i = 0; i < 3; i++) {
         char key[16];
         create(&self, KI_CONFIGMAPS, names[i], "x");

@@ -11,8 +11,7 @@
 #include <stdio.h>
 
 enum {
-    FIRST_CAPACITY = 1,
-    HTTP_FORBIDDEN = 403
+    FIRST_CAPACITY = 1
 };
 
 /* ---- finding ----------------------------------------------------------------------------------------------------- */
@@ -50,8 +49,7 @@ ki_feed *ki_feed_of_key(const ki_informer *informer, const char *key) {
     if (!informer->selection->is_set)
         return informer->feeds[0];
     const char *slash = strchr(key, '/');
-    ki_feed *feed = slash ? find(informer, key, (size_t)(slash - key)) : NULL;
-    return feed ? feed : ki_feed_find(informer, "");
+    return slash ? find(informer, key, (size_t)(slash - key)) : NULL;
 }
 
 /* ---- callbacks of the reflector ---------------------------------------------------------------------------------- */
@@ -109,8 +107,6 @@ static void on_state(ki_state state, const ki_error *cause, int64_t retry_at, vo
     ki_informer_note_state(feed->informer, ki_feeds_show_state(feed->informer), cause != NULL);
     if (state == KI_STATE_WATCHING)
         ki_feed_check_namespace(feed);
-    if (cause && cause->http_status == HTTP_FORBIDDEN)
-        ki_feed_fall_back(feed);
     ki_feeds_note_blocked(feed->informer);
 }
 
@@ -247,10 +243,9 @@ void ki_feed_open(ki_feed *feed, ki_list_watch *source) {
         .on_progress = on_progress,
         .user = feed,
     };
-    const char *name = feed->selection->namespace_name;
     const ki_reflector_shared shared = {
         .is_custom = informer->is_custom,
-        .namespace_name = informer->selection->is_set && name[0] ? name : NULL,
+        .namespace_name = informer->selection->is_set ? feed->selection->namespace_name : NULL,
         .is_initial = feed->is_initial,
         .metrics = &informer->metrics,
         .freshness = &feed->freshness,

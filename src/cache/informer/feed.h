@@ -1,6 +1,5 @@
 /* feed.h: what lists and watches an informer's objects. An informer has one feed; one of a set of namespaces has a feed
- * for each namespace, or one for all, named "" (namespace_set.c). All feeds put their changes into the informer's one
- * queue.
+ * for each namespace (namespace_set.c). All feeds put their changes into the informer's one queue.
  *
  * Loop, unless stated. `feed_lock` guards what other threads read: the list of feeds, and `stored_version`. */
 #ifndef KI_CACHE_FEED_H

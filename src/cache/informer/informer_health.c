@@ -17,16 +17,9 @@ static void describe_forked(ki_health *health) {
 }
 
 static void describe_namespaces(const ki_informer *informer, ki_health *health) {
-    char name[KI_NAMESPACE_MAX + 1], why[KI_INFORMER_WHY_MAX];
+    char name[KI_NAMESPACE_MAX + 1];
     if (ki_feeds_missing_namespace(informer, name, sizeof name))
         snprintf(health->message, sizeof health->message, "there is no namespace %s", name);
-    else if (atomic_load(&informer->has_fallen_back))
-        snprintf(health->message, sizeof health->message,
-                 "forbidden: list %s in all namespaces; only the %zu allowed namespaces are watched",
-                 informer->selection->resource.plural, informer->allowed->count);
-    else if (informer->namespaces && !ki_informer_has_synced(informer->namespaces))
-        snprintf(health->message, sizeof health->message, "the namespaces are not known: %.*s",
-                 KI_HEALTH_MESSAGE_MAX - 64, ki_informer_why(informer->namespaces, why));
     else if (ki_feeds_are_none(informer))
         snprintf(health->message, sizeof health->message, "no namespaces are set");
 }

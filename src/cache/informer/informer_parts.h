@@ -82,9 +82,6 @@ struct ki_informer {
     ki_namespaces *begun;  /* the set whose feeds are being added and removed; NULL: none; written on the loop */
 
     /* Loop. */
-    ki_namespaces *allowed;             /* constant: the set to use where all namespaces are forbidden; NULL: none */
-    ki_informer *namespaces;            /* constant: the informer of the namespaces of the set; NULL: none */
-    ki_registration namespaces_handler; /* constant: its handler there */
     ki_task namespaces_task;
     ki_timer namespaces_timer; /* tries again for lack of memory */
     ki_queue *queue;           /* NULL once a removed informer has ended, as are its sources */
@@ -110,15 +107,13 @@ struct ki_informer {
 
     /* Any thread. */
     ki_metrics_record metrics;
-    _Atomic bool is_over_limit;        /* above memory_limit, and until a tenth is free; the loop sets it */
-    _Atomic bool has_fallen_back;      /* all namespaces are forbidden: it uses the allowed ones */
-    _Atomic bool has_other_namespaces; /* those of `namespaces` have changed */
-    _Atomic bool has_new_set;          /* a set was given whose namespaces are not all in the cache yet */
-    _Atomic bool is_blocked;           /* what is not listed is blocked; set under `wait_lock` */
-    _Atomic bool is_removed;           /* removed from the factory; set under `change_lock` and `wait_lock` */
-    _Atomic bool synced;               /* set under `wait_lock` and `change_lock`; a removed informer is not */
-    ki_task remove_task;               /* stops a removed informer */
-    ki_task relist_task;               /* lists again, for a view that was added */
+    _Atomic bool is_over_limit; /* above memory_limit, and until a tenth is free; the loop sets it */
+    _Atomic bool has_new_set;   /* a set was given whose namespaces are not all in the cache yet */
+    _Atomic bool is_blocked;    /* what is not listed is blocked; set under `wait_lock` */
+    _Atomic bool is_removed;    /* removed from the factory; set under `change_lock` and `wait_lock` */
+    _Atomic bool synced;        /* set under `wait_lock` and `change_lock`; a removed informer is not */
+    ki_task remove_task;        /* stops a removed informer */
+    ki_task relist_task;        /* lists again, for a view that was added */
     char synced_version[KI_RESOURCE_VERSION_MAX + 1]; /* constant once `synced` */
     ki_health_record health;
     ki_health_stuck stuck;      /* of `health` */
@@ -169,18 +164,14 @@ void ki_feed_check_namespace(ki_feed *feed);
 /* For each change: an object shows that its namespace exists. Loop. */
 void ki_informer_doubt_missing(ki_informer *informer, const ki_deltas *deltas);
 /* namespace_set.c */
-/* Copies the allowed namespaces of the options. Errors: KI_ERR_NO_MEMORY. */
-ki_status ki_informer_init_namespaces(ki_informer *informer, ki_error *err);
-/* A feed was answered "forbidden": if it is of all namespaces and never listed, the allowed ones follow. Loop. */
-void ki_feed_fall_back(ki_feed *feed);
+/* Prepares the task. */
+void ki_informer_init_namespaces(ki_informer *informer);
 /* Prepares the timer. Loop. */
 void ki_informer_open_namespaces(ki_informer *informer);
 /* Begins with the set that was given last. Loop. */
 void ki_informer_take_namespaces(ki_informer *informer);
 /* Cancels task and timer. Loop. */
 void ki_informer_close_namespaces(ki_informer *informer);
-/* Ends what ki_informer_follow_namespaces began. Loop. */
-void ki_informer_unfollow_namespaces(ki_informer *informer);
 /* Each feed is listed in the store: if no other set is waiting, the cache has the whole set. Returns true if that is
  * new. Loop. */
 bool ki_informer_note_set(ki_informer *informer);

@@ -21,7 +21,7 @@ static bool is_label(const char *name) {
     return size > 0 && size <= KI_NAMESPACE_MAX && !name[size] && name[0] != '-' && name[size - 1] != '-';
 }
 
-ki_status ki_namespaces_check(const char *const *names, size_t count, ki_error *err) {
+static ki_status check(const char *const *names, size_t count, ki_error *err) {
     if (count > 0 && !names)
         return ki_error_set(err, KI_ERR_INVALID, "%zu namespaces without their names", count);
     if (count > KI_NAMESPACES_MAX)
@@ -62,7 +62,7 @@ static ki_namespaces *copy(const ki_allocator *allocator, const char *const *nam
 
 ki_status ki_namespaces_new(const ki_allocator *allocator, const char *const *names, size_t count,
                             ki_namespaces **ret_set, ki_error *err) {
-    ki_status status = ki_namespaces_check(names, count, err);
+    ki_status status = check(names, count, err);
     if (status)
         return status;
     ki_namespaces *set = copy(allocator, names, count);
@@ -113,7 +113,7 @@ ki_status ki_informer_set_namespaces(ki_informer *informer, const char *const *n
         return ki_error_missing(err, "ki_informer_set_namespaces");
     if (ki_engine_check_process(informer->engine, err))
         return KI_ERR_STATE;
-    if (!informer->selection->is_set || informer->allowed || informer->namespaces)
+    if (!informer->selection->is_set)
         return ki_error_set(err, KI_ERR_INVALID,
                             "the informer of %s has no set of namespaces: request it with "
                             ".namespace_set",
@@ -130,39 +130,13 @@ ki_status ki_informer_set_namespaces(ki_informer *informer, const char *const *n
 ki_feed_found ki_informer_find_in_set(const ki_informer *informer, const char *namespace_name, bool has_feed) {
     const ki_namespaces *const sets[] = { informer->wanted, informer->begun };
     for (size_t i = 0; i < 2; i++) {
-        if (!sets[i] || has(sets[i], namespace_name) || has(sets[i], ""))
+        if (!sets[i] || has(sets[i], namespace_name))
             continue;
         if (i == 0 || !informer->wanted) /* the set that was given last */
             return KI_FEED_NONE;
         has_feed = false; /* it is removed first */
     }
     return has_feed ? KI_FEED_FOUND : informer->wanted || informer->begun ? KI_FEED_COMING : KI_FEED_NONE;
-}
-
-/* Handler of the namespaces, on the loop; `user` is the informer of the set. The initial ones come at once. */
-static void on_namespace(const ki_event *event, void *user) {
-    ki_informer *informer = user;
-    if (event->is_in_initial_list)
-        return;
-    atomic_store(&informer->has_other_namespaces, true);
-    ki_task_post(&informer->namespaces_task);
-}
-
-static void on_namespaces_synced(ki_informer *namespaces, void *user) {
-    (void)namespaces;
-    ki_informer *informer = user;
-    atomic_store(&informer->has_other_namespaces, true);
-    ki_task_post(&informer->namespaces_task);
-}
-
-ki_status ki_informer_follow_namespaces(ki_informer *informer, ki_informer *namespaces, ki_error *err) {
-    static const ki_handler handler = {
-        .on_add = on_namespace, .on_update = NULL, .on_delete = on_namespace, .on_synced = on_namespaces_synced
-    };
-    informer->namespaces = namespaces;
-    return ki_informer_register(namespaces, &handler, informer,
-                                &KI_REGISTRATION_OPTIONS(.on_loop = true, .resync_ms = -1, .name = "namespaces"),
-                                &informer->namespaces_handler, err);
 }
 
 /* --- loop --------------------------------------------------------------------------------------------------------- */
@@ -243,49 +217,14 @@ static ki_status apply_some(ki_informer *informer, bool *ret_done, ki_error *err
     return status;
 }
 
-/* Begins the set that the namespaces are now, if they have synced. */
-static ki_status begin_chosen(ki_informer *informer, ki_error *err) {
-    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
-    if (!atomic_exchange(&informer->has_other_namespaces, false))
-        return KI_OK;
-    /* Before the check: the empty cache of one that was removed is not a set. */
-    ki_snapshot *snapshot = ki_informer_snapshot(informer->namespaces);
-    if (!ki_informer_has_synced(informer->namespaces)) {
-        ki_snapshot_unref(snapshot);
-        return KI_OK;
-    }
-    size_t count = ki_snapshot_count(snapshot), at = 0;
-    const char **names = ki_alloc_array(allocator, count ? count : 1, sizeof *names);
-    ki_cursor cursor = KI_CURSOR_INIT;
-    const ki_object *obj;
-    while (names && (obj = ki_snapshot_next(snapshot, &cursor)))
-        names[at++] = ki_object_name(obj);
-    ki_namespaces *set = NULL;
-    ki_status status =
-        names ? ki_namespaces_new(allocator, names, count, &set, err) : ki_error_no_memory(err, "setting namespaces");
-    ki_free(allocator, names);
-    ki_snapshot_unref(snapshot);
-    if (status == KI_ERR_NO_MEMORY) {
-        atomic_store(&informer->has_other_namespaces, true);
-        return status;
-    }
-    if (status) /* the set stays as it is until the namespaces change again */
-        ki_informer_report(informer, err, "");
-    else
-        want(informer, set);
-    return KI_OK;
-}
-
 /* Begins the set that was given last, if any. */
-static ki_status begin_set(ki_informer *informer, ki_error *err) {
+static void begin_set(ki_informer *informer) {
     if (informer->begun)
-        return KI_OK;
-    ki_status status = informer->namespaces ? begin_chosen(informer, err) : KI_OK;
+        return;
     ki_mutex_lock(&informer->feed_lock);
     informer->begun = informer->wanted;
     informer->wanted = NULL;
     ki_mutex_unlock(&informer->feed_lock);
-    return status;
 }
 
 static void end_set(ki_informer *informer) {
@@ -301,18 +240,16 @@ static void apply(ki_informer *informer) {
     bool is_done = true;
     if (!informer->is_started || informer->is_stopped)
         return; /* the start takes up what is given before */
-    ki_status status = begin_set(informer, &err);
-    if (!status && informer->begun) {
-        status = apply_some(informer, &is_done, &err);
-        ki_informer_note_progress(informer);
-    }
+    begin_set(informer);
+    if (!informer->begun)
+        return;
+    ki_status status = apply_some(informer, &is_done, &err);
+    ki_informer_note_progress(informer);
     if (status) {
         ki_informer_report(informer, &err, "");
         ki_timer_set(&informer->namespaces_timer, ki_engine_now(informer->engine) + RETRY);
         return;
     }
-    if (!informer->begun)
-        return;
     if (is_done) {
         end_set(informer);
         ki_feeds_note_blocked(informer);
@@ -331,28 +268,8 @@ static void retry(ki_timer *timer, void *user) {
     apply(user);
 }
 
-/* An informer with allowed namespaces begins with all, named "". */
-ki_status ki_informer_init_namespaces(ki_informer *informer, ki_error *err) {
-    static const char *const all[] = { "" };
-    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
-    const ki_informer_options *given = &informer->options.given;
+void ki_informer_init_namespaces(ki_informer *informer) {
     ki_task_init(&informer->namespaces_task, informer->engine, run_task, informer);
-    if (!given->allowed_namespace_count)
-        return KI_OK;
-    informer->allowed = copy(allocator, given->allowed_namespaces, given->allowed_namespace_count);
-    informer->wanted = copy(allocator, all, 1);
-    return informer->allowed && informer->wanted ? KI_OK : ki_error_no_memory(err, "making an informer");
-}
-
-void ki_feed_fall_back(ki_feed *feed) {
-    ki_informer *informer = feed->informer;
-    ki_namespaces *allowed = informer->allowed;
-    if (!allowed || feed->selection->namespace_name[0] || feed->reflector.has_initial_version ||
-        atomic_load(&informer->has_fallen_back))
-        return;
-    atomic_store(&informer->has_fallen_back, true);
-    informer->has_namespaces = false; /* the allowed namespaces are the first set */
-    want(informer, ref(allowed));
 }
 
 void ki_informer_open_namespaces(ki_informer *informer) {
@@ -368,12 +285,6 @@ void ki_informer_close_namespaces(ki_informer *informer) {
     ki_timer_close(&informer->namespaces_timer);
 }
 
-void ki_informer_unfollow_namespaces(ki_informer *informer) {
-    if (informer->namespaces_handler.informer) /* fails if the namespaces were removed: their handlers are, too */
-        (void)!ki_informer_remove_handler(informer->namespaces, informer->namespaces_handler, NULL);
-    informer->namespaces_handler = (ki_registration){ NULL, 0 };
-}
-
 bool ki_informer_note_set(ki_informer *informer) {
     ki_mutex_lock(&informer->feed_lock);
     bool is_new = !informer->wanted && !informer->begun && atomic_exchange(&informer->has_new_set, false);
@@ -384,5 +295,4 @@ bool ki_informer_note_set(ki_informer *informer) {
 void ki_informer_free_namespaces(ki_informer *informer) {
     ki_namespaces_unref(informer->begun);
     ki_namespaces_unref(informer->wanted);
-    ki_namespaces_unref(informer->allowed);
 }

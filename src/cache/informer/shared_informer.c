@@ -264,6 +264,7 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     ki_mutation_detector_init(&informer->detector, allocator, on_mutation, informer);
     ki_informer_init_waits(informer);
     ki_informer_init_removal(informer);
+    ki_informer_init_namespaces(informer);
     ki_task_init(&informer->relist_task, options->engine, list_again, informer);
     ki_task_init(&informer->report_task, options->engine, report_index_errors, informer);
     ki_deferred_init(&informer->deferred, options->engine);
@@ -276,8 +277,7 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     ki_status status = init_shared(informer, err);
     if (status)
         goto no_shared;
-    status = ki_informer_init_namespaces(informer, err);
-    if (!status && !informer->selection->is_set)
+    if (!informer->selection->is_set)
         status = ki_feed_add(informer, informer->selection, &feed, err);
     if (!status)
         status = make_store_and_queue(informer, err);
@@ -498,7 +498,6 @@ ki_status ki_informer_start(ki_informer *informer, ki_error *err) {
 void ki_informer_end_work(ki_informer *informer, bool stops_handlers) {
     close_input(informer);
     leave_running(informer);
-    ki_informer_unfollow_namespaces(informer);
     if (informer->queue)
         informer->queue->ops->close(informer->queue);
     ki_fair_mutex_lock(&informer->change_lock);

@@ -45,9 +45,7 @@ static inline int64_t ki_period_ns(int64_t period_ms, int64_t minimum_ms) {
 
 /* The names of a set of namespaces, sorted, each once. Immutable, with references. */
 typedef struct ki_namespaces ki_namespaces;
-/* Returns KI_ERR_INVALID or KI_ERR_LIMIT for names that no set of namespaces has. Any thread. */
-ki_status ki_namespaces_check(const char *const *names, size_t count, ki_error *err);
-/* Copies names. Any thread. Errors: those of ki_namespaces_check, KI_ERR_NO_MEMORY. */
+/* Copies names. Any thread. Errors: KI_ERR_INVALID, KI_ERR_LIMIT (no names of a set), KI_ERR_NO_MEMORY. */
 ki_status ki_namespaces_new(const ki_allocator *allocator, const char *const *names, size_t count,
                             ki_namespaces **ret_set, ki_error *err);
 void ki_namespaces_unref(ki_namespaces *set);
@@ -59,9 +57,6 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
 
 /* From now on rejects settings that are allowed only before the start. Any thread. */
 void ki_informer_freeze(ki_informer *informer);
-/* The set of an informer becomes the objects of another one, of namespaces, whenever those change. Before the start, at
- * most once. Any thread. Errors: those of ki_informer_register. */
-ki_status ki_informer_follow_namespaces(ki_informer *informer, ki_informer *namespaces, ki_error *err);
 /* Starts to list and watch, and starts the listeners. Loop. KI_ERR_NO_MEMORY, KI_ERR_SYSTEM: nothing has started, and
  * the caller may retry. KI_ERR_STATE: started or stopped before. */
 ki_status ki_informer_start(ki_informer *informer, ki_error *err);

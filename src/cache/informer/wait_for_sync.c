@@ -18,14 +18,7 @@ int64_t ki_deadline_of_timeout(int64_t timeout_ms) {
 
 ki_status ki_informer_wait_until_synced(ki_informer *informer, int64_t deadline_ns, bool *ret_blocked, ki_error *err) {
     const char *name = informer->selection->name;
-    bool is_blocked = false; /* a set of namespaces that are not known is, if their informer is */
-    ki_status status = KI_OK;
-    if (ret_blocked && informer->namespaces && !ki_informer_is_removed(informer->namespaces))
-        status = ki_informer_wait_until_synced(informer->namespaces, deadline_ns, &is_blocked, err);
-    if (status || is_blocked) {
-        *ret_blocked = is_blocked;
-        return status;
-    }
+    bool is_blocked = false;
     if (ki_callback_is_inside(informer->owner) || ki_engine_on_loop(informer->engine))
         return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for %s on a thread that it needs", name);
     ki_mutex_lock(&informer->wait_lock);

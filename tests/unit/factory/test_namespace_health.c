@@ -395,51 +395,6 @@ CONTROLLER_TEST(a_handler_of_complete_sets_alone_is_a_handler) {
     expect_calls("set");
 }
 
-CONTROLLER_TEST(chosen_namespaces_have_a_health_each_and_complete_sets) {
-    static const char web[] = "\"labels\":{\"team\":\"web\"}", other[] = "\"labels\":{\"team\":\"other\"}";
-    ki_informer *informer = request(&stage, KI_INFORMER_OPTIONS(.namespace_selector = "team=web"));
-    add_handler(informer, &noting);
-    forbid(&stage, "b");
-    put("a/x");
-    stage_put(&stage, KI_NAMESPACES, "a", web);
-    stage_put(&stage, KI_NAMESPACES, "b", other);
-    stage_put(&stage, KI_NAMESPACES, "empty", other);
-    stage_start(&stage);
-    expect_calls("+a/x synced");
-    stage_put(&stage, KI_NAMESPACES, "empty", web);
-    stage_settle(&stage);
-    expect_calls("set");
-    expect_works(informer, "empty", 0);
-    stage_put(&stage, KI_NAMESPACES, "b", web);
-    stage_settle(&stage);
-    expect_calls("");
-    expect_works(informer, "a", 1);
-    expect_forbidden(informer, "b", "forbidden: list configmaps in namespace b");
-    expect_not_watched(informer, "c");
-}
-
-CONTROLLER_TEST(allowed_namespaces_have_a_health_each) {
-    static const char *const allowed[] = { "a", "b" };
-    ki_informer *informer =
-        request(&stage, KI_INFORMER_OPTIONS(.allowed_namespaces = allowed, .allowed_namespace_count = 2,
-                                            .label_selector = "!none")); /* another informer than the stage's */
-    add_handler(informer, &noting);
-    put("a/x");
-    forbid(&stage, "b");
-    assert_int_equal(kt_faults_add(kt_cluster_faults(stage.cluster), "status,code=403,path=/api/v1/configmaps",
-                                   kt_memory_adapter_now_ms(stage.adapter), NULL, NULL),
-                     KI_OK);
-    stage_start(&stage);
-    expect_works(informer, "a", 1);
-    expect_forbidden(informer, "b", "forbidden: list configmaps in namespace b");
-    expect_not_watched(informer, "c");
-    expect_calls("+a/x");
-    allow_all(&stage);
-    stage_advance(&stage, 60000);
-    expect_works(informer, "b", 0);
-    expect_calls("synced");
-}
-
 /* --- all informers of a set --------------------------------------------------------------------------------------- */
 
 static ki_status set_all(const char *set_name, const char *text, ki_error *err) {
@@ -452,7 +407,6 @@ static ki_status set_all(const char *set_name, const char *text, ki_error *err) 
 
 CONTROLLER_TEST(one_call_sets_the_namespaces_of_all_informers_of_a_set) {
     ki_informer *secrets = NULL, *other = request(&stage, KI_INFORMER_OPTIONS(.namespace_set = "other"));
-    ki_informer *chosen = request(&stage, KI_INFORMER_OPTIONS(.namespace_selector = "team"));
     ki_informer *configmaps = request(&stage, KI_INFORMER_OPTIONS(.namespace_set = "tenants"));
     assert_int_equal(ki_factory_informer(stage.factory, KI_SECRETS, &KI_INFORMER_OPTIONS(.namespace_set = "tenants"),
                                          &secrets, NULL),
@@ -467,7 +421,6 @@ CONTROLLER_TEST(one_call_sets_the_namespaces_of_all_informers_of_a_set) {
     expect_works(secrets, "c", 0);
     expect_not_watched(configmaps, "a");
     expect_not_watched(other, "c");
-    expect_not_watched(chosen, "c");
     assert_int_equal(ki_factory_remove_informer(stage.factory, secrets, NULL), KI_OK);
     assert_int_equal(set_all("tenants", "d", NULL), KI_OK);
     stage_settle(&stage);
@@ -485,7 +438,6 @@ CONTROLLER_TEST(a_set_that_no_informer_has_is_an_error) {
         { "tenants", "A", "'A' is no name of a namespace", KI_ERR_INVALID },
     };
     ki_informer *informer = request(&stage, KI_INFORMER_OPTIONS(.namespace_set = "tenants"));
-    (void)request(&stage, KI_INFORMER_OPTIONS(.namespace_selector = "team"));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_error err = KI_ERROR_INIT;
         assert_int_equal(set_all(cases[i].set_name, cases[i].names, &err), cases[i].status);

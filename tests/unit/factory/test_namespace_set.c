@@ -173,35 +173,6 @@ CONTROLLER_TEST(handlers_resyncs_and_indexes_see_one_informer) {
     ki_snapshot_free(snapshot);
 }
 
-static void fill(controller_stage *s) {
-    for (int i = 0; i < 30; i++) {
-        char key[32];
-        snprintf(key, sizeof key, "%c/x%d", "abc"[i % 3], i);
-        stage_put(s, KI_CONFIGMAPS, key, "");
-    }
-}
-
-/* --- by label selector -------------------------------------------------------------------------------------------- */
-
-#define WEB "\"labels\":{\"team\":\"web\"}"
-#define OTHER "\"labels\":{\"team\":\"other\"}"
-
-static ki_informer *request_chosen(controller_stage *s, const char *selector, ki_error *err) {
-    ki_informer *informer = NULL;
-    if (ki_factory_informer(s->factory, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(.namespace_selector = selector), &informer,
-                            err))
-        return NULL;
-    events[0] = '\0';
-    if (ki_informer_register(informer, &noting, NULL, &KI_REGISTRATION_OPTIONS(.on_loop = true), NULL, err))
-        return NULL;
-    return informer;
-}
-
-static void label(const char *namespace_name, const char *labels) {
-    stage_put(&stage, KI_NAMESPACES, namespace_name, labels);
-    stage_settle(&stage);
-}
-
 static void count_adds(const ki_event *event, void *user) {
     size_t *counts = user; /* of whole objects, and of others */
     counts[!ki_object_label(event->obj, "v")]++;
@@ -239,71 +210,6 @@ CONTROLLER_TEST(of_keys_the_objects_of_a_namespace_that_comes_back_at_once_are_w
     }
     assert_true(counts[0] > OBJECTS);
     assert_int_equal(counts[1], 0);
-}
-
-CONTROLLER_TEST(the_namespaces_with_the_labels_are_the_set) {
-    static const char *const names[] = { "a" };
-    ki_informer *informer = request_chosen(&stage, "team=web", NULL);
-    put("a/x");
-    put("b/x");
-    put("c/x");
-    label("a", WEB);
-    label("b", OTHER);
-    assert_string_equal(health_of(informer).message, "the namespaces are not known: not started");
-    stage_start(&stage);
-    expect_events("+a/xi");
-    assert_true(ki_informer_has_synced(informer));
-    label("b", WEB);
-    expect_events("+b/x");
-    label("a", OTHER);
-    expect_events("-a/xu");
-    label("c", WEB);
-    expect_events("+c/x");
-    stage_delete(&stage, KI_CONFIGMAPS, "c/x");
-    stage_delete(&stage, KI_NAMESPACES, "c");
-    stage_settle(&stage);
-    expect_events("-c/x");
-    assert_int_equal(ki_informer_set_namespaces(informer, names, 1, NULL), KI_ERR_INVALID);
-    assert_ptr_equal(request_chosen(&stage, "team=web", NULL), informer);
-    /* A second one finds the namespaces synced. */
-    assert_int_equal(ki_factory_remove_informer(stage.factory, informer, NULL), KI_OK);
-    ki_informer *again = request_chosen(&stage, "team=web", NULL);
-    assert_int_equal(ki_factory_start(stage.factory, NULL), KI_OK);
-    stage_settle(&stage);
-    expect_events("+b/xi");
-    label("a", WEB);
-    expect_events("+a/x");
-    assert_true(ki_informer_has_synced(again));
-}
-
-CONTROLLER_TEST(no_namespace_with_the_labels_is_an_empty_set) {
-    ki_informer *informer = request_chosen(&stage, "team=web", NULL);
-    stage_start(&stage);
-    assert_true(ki_informer_has_synced(informer));
-    assert_string_equal(health_of(informer).message, "no namespaces are set");
-}
-
-TEST(a_chosen_set_without_memory_comes_later) {
-    scarce_memory memory = SCARCE_MEMORY_LATER;
-    while (scarce_memory_next(&memory)) {
-        controller_stage s;
-        ki_error err = KI_ERROR_INIT;
-        assert_true(stage_open(&s, &memory.allocator));
-        fill(&s);
-        stage_put(&s, KI_NAMESPACES, "a", WEB);
-        scarce_memory_begin(&memory);
-        ki_informer *informer = request_chosen(&s, "team=web", &err);
-        if (!informer) {
-            assert_int_equal(err.code, KI_ERR_NO_MEMORY);
-            informer = request_chosen(&s, "team=web", &err);
-        }
-        assert_non_null(informer);
-        stage_start(&s);
-        stage_advance(&s, 120000);
-        assert_true(ki_informer_has_synced(informer));
-        assert_int_equal(health_of(informer).objects, 10);
-        stage_close(&s);
-    }
 }
 
 /* --- synced, versions, age, health -------------------------------------------------------------------------------- */
@@ -420,10 +326,7 @@ CONTROLLER_TEST(a_bad_set_is_an_error_with_the_reason) {
     expect_error(informer, many, 1, KI_ERR_STATE, "was removed");
 }
 
-#define ALLOWED .allowed_namespaces = allowed, .allowed_namespace_count = 1
-
 CONTROLLER_TEST(options_that_do_not_fit_a_set_are_errors) {
-    static const char *const allowed[] = { "a" }, *const bad[] = { "A" };
     const struct {
         const ki_resource *resource;
         ki_informer_options options;
@@ -433,17 +336,7 @@ CONTROLLER_TEST(options_that_do_not_fit_a_set_are_errors) {
         { KI_PODS, KI_INFORMER_OPTIONS(.namespace_set = "a", .consistency_check_ms = 10000), ".consistency_check_ms" },
         { KI_PODS, KI_INFORMER_OPTIONS(.namespace_set = ""), "'': 1 to 63 of a-z" },
         { KI_NODES, KI_INFORMER_OPTIONS(.namespace_set = "a"), "nodes, which have no namespace" },
-        { KI_NODES, KI_INFORMER_OPTIONS(ALLOWED), "allowed_namespaces of nodes, which have no namespace" },
-        { KI_PODS, KI_INFORMER_OPTIONS(ALLOWED, .namespace_name = "b"), "of an informer of namespace b" },
-        { KI_PODS, KI_INFORMER_OPTIONS(ALLOWED, .namespace_set = "b"), ".allowed_namespaces beside .namespace_set" },
-        { KI_PODS, KI_INFORMER_OPTIONS(ALLOWED, .consistency_check_ms = 10000), "beside .allowed_namespaces" },
-        { KI_PODS, KI_INFORMER_OPTIONS(.allowed_namespaces = bad, .allowed_namespace_count = 1), "no name of a" },
-        { KI_PODS, KI_INFORMER_OPTIONS(.allowed_namespace_count = 1), "1 namespaces without their names" },
         { KI_PODS, KI_INFORMER_OPTIONS(.namespace_set = "a b"), "'a b': 1 to 63 of a-z" },
-        { KI_PODS, KI_INFORMER_OPTIONS(ALLOWED, .namespace_selector = "b"), "beside .namespace_selector" },
-        { KI_PODS, KI_INFORMER_OPTIONS(.namespace_set = "a", .namespace_selector = "b"), "beside .namespace_set" },
-        { KI_PODS, KI_INFORMER_OPTIONS(.namespace_name = "", .namespace_selector = "b"), "beside .namespace_selector" },
-        { KI_NODES, KI_INFORMER_OPTIONS(.namespace_selector = "b"), "namespace_selector of nodes" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_informer *informer = NULL;
@@ -453,9 +346,6 @@ CONTROLLER_TEST(options_that_do_not_fit_a_set_are_errors) {
         if (!strstr(ki_error_message(&err), cases[i].part))
             fail_msg("%s\nlacks: %s", ki_error_message(&err), cases[i].part);
     }
-    ki_error err = KI_ERROR_INIT;
-    assert_null(request_chosen(&stage, "team in (web", &err));
-    assert_int_equal(err.code, KI_ERR_PARSE);
     ki_informer *informer = NULL;
     assert_int_equal(ki_factory_informer_by_name(stage.factory, "widgets.example.com",
                                                  &KI_INFORMER_OPTIONS(.namespace_set = "a"), &informer, NULL),
@@ -473,6 +363,14 @@ CONTROLLER_TEST(a_set_is_one_informer_by_its_name) {
 }
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
+
+static void fill(controller_stage *s) {
+    for (int i = 0; i < 30; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "%c/x%d", "abc"[i % 3], i);
+        stage_put(s, KI_CONFIGMAPS, key, "");
+    }
+}
 
 TEST(a_change_without_memory_happens_later) {
     for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
