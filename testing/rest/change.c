@@ -170,6 +170,9 @@ static ki_status fill_and_create(kt_call *call, const kt_write *write, yyjson_va
 
 /* Validates by the kind, or by the custom resource's schema. */
 static void validate(kt_call *call, kt_causes *causes, yyjson_val *old_root, yyjson_val *root) {
+    const kt_validated given = { .resource = call->resource,
+                                 .ns = call->ns,
+                                 .is_status = ki_str_equals(call->subresource, "status") };
     if (call->storage->custom)
         kt_custom_validate(causes, call->storage->custom, root, call->subresource.size > 0);
     else if (strcmp(call->resource->kind, "CustomResourceDefinition") == 0)
@@ -183,8 +186,8 @@ static void validate(kt_call *call, kt_causes *causes, yyjson_val *old_root, yyj
     else if (call->subresource.size && call->resource == KI_CERTIFICATESIGNINGREQUESTS)
         kt_validate_csr_status(causes, yyjson_obj_get(old_root, "status"), yyjson_obj_get(root, "status"),
                                ki_str_equals(call->subresource, "approval"));
-    else if (!call->subresource.size)
-        kt_validate_object(causes, call->allocator, call->resource, old_root, root);
+    else if (!call->subresource.size || given.is_status)
+        kt_validate_object(causes, call->allocator, &given, old_root, root);
 }
 
 /* Validates an update. Fills in the old object's defaults first, because an object that was put without a request
@@ -192,7 +195,7 @@ static void validate(kt_call *call, kt_causes *causes, yyjson_val *old_root, yyj
 static ki_status validate_update(kt_call *call, kt_causes *causes, yyjson_val *old_root, yyjson_val *root) {
     yyjson_doc *full = NULL;
     ki_status status = KI_OK;
-    if (!call->subresource.size && kt_validate_compares(call->resource))
+    if (!call->subresource.size && kt_validate_knows(call->resource))
         status = with_defaults(call, old_root, old_root, call->name, NULL, &full);
     if (!status)
         validate(call, causes, full ? yyjson_doc_get_root(full) : old_root, root);
@@ -214,6 +217,11 @@ static ki_buffer *warnings_of_meta(kt_call *call) {
     return call->storage->custom ? &call->response->warnings : NULL;
 }
 
+/* Returns the group that an error names. Both groups of events have that of the core. */
+static const char *group_of_causes(const kt_call *call) {
+    return strcmp(call->resource->group, "events.k8s.io") == 0 ? "" : call->resource->group;
+}
+
 static ki_status check_and_create(kt_call *call, const kt_write *write, yyjson_val *root) {
     yyjson_val *meta = yyjson_obj_get(root, "metadata");
     ki_str name = kt_json_get_str(meta, "name"), prefix = kt_json_get_str(meta, "generateName");
@@ -229,7 +237,7 @@ static ki_status check_and_create(kt_call *call, const kt_write *write, yyjson_v
     kt_validate_meta(&causes, call->resource, meta, false);
     kt_validate_meta_refs(&causes, NULL, meta, warnings_of_meta(call));
     validate(call, &causes, NULL, root);
-    status = kt_fail_causes(call, &causes, call->resource->group, call->resource->kind, name);
+    status = kt_fail_causes(call, &causes, group_of_causes(call), call->resource->kind, name);
     if (!status)
         status = call->response->warnings.failed;
     if (status)
@@ -333,7 +341,7 @@ static ki_status check_and_update(kt_call *call, const kt_write *write, kt_objec
         kt_causes_free(&causes);
         return status;
     }
-    status = kt_fail_causes(call, &causes, call->resource->group, call->resource->kind, call->name);
+    status = kt_fail_causes(call, &causes, group_of_causes(call), call->resource->kind, call->name);
     if (!status && call->resource == KI_SERVICES && !call->subresource.size)
         status = kt_service_check(call, call->name, root);
     if (!status)

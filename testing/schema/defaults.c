@@ -283,11 +283,17 @@ static void fill_ingress_address(filler *f, yyjson_mut_val *obj) {
         put_text(f, obj, "ipMode", "VIP");
 }
 
-/* Fills in the list of addresses of which `name` is the first: podIP and podIPs, podCIDR and podCIDRs. */
+/* Fills in the list of addresses of which `name` is the first, or `name` from the list: podIP and podIPs, podCIDR and
+ * podCIDRs. A list that begins with another address is replaced. */
 static void fill_list_of(filler *f, yyjson_mut_val *obj, const char *name, const char *list_name, const char *member) {
-    yyjson_mut_val *one = get(obj, name);
-    if (!one || get(obj, list_name))
+    yyjson_mut_val *one = get(obj, name), *first = yyjson_mut_arr_get_first(get(obj, list_name));
+    if (first && member)
+        first = get(first, member);
+    if (first && !one)
+        put(f, obj, name, yyjson_mut_val_mut_copy(f->doc, first));
+    if (!one || (first && yyjson_mut_equals(first, one)))
         return;
+    yyjson_mut_obj_remove_key(obj, list_name);
     yyjson_mut_val *copy = yyjson_mut_val_mut_copy(f->doc, one), *list = yyjson_mut_arr(f->doc);
     if (member) {
         yyjson_mut_val *element = yyjson_mut_obj(f->doc);

@@ -2,7 +2,6 @@
 #include "testing/validation/address.h"
 
 #include <arpa/inet.h>
-#include <stdbool.h>
 #include <string.h>
 
 enum {
@@ -11,26 +10,93 @@ enum {
     BITS_6 = 128
 };
 
-int kt_address_family(ki_str text) {
-    char copy[ADDRESS_MAX];
-    struct in6_addr space;
-    if (!text.size || text.size >= sizeof copy || memchr(text.data, '\0', text.size))
-        return 0;
-    memcpy(copy, text.data, text.size);
-    copy[text.size] = '\0';
-    if (inet_pton(AF_INET, copy, &space) == 1)
-        return 4;
-    return inet_pton(AF_INET6, copy, &space) == 1 ? 6 : 0;
+/* Copies `text` without the zeros at the start of an IPv4 address' numbers. Returns false if it is too long. */
+static bool copy_address(ki_str text, char ret_copy[ADDRESS_MAX], bool *ret_zeros) {
+    size_t size = 0;
+    bool is_start = true, has_colon = text.size && memchr(text.data, ':', text.size);
+    *ret_zeros = false;
+    if (!text.size || text.size >= ADDRESS_MAX || memchr(text.data, '\0', text.size))
+        return false;
+    for (size_t i = 0; i < text.size; i++) {
+        char c = text.data[i];
+        bool is_digit_next = i + 1 < text.size && text.data[i + 1] >= '0' && text.data[i + 1] <= '9';
+        if (c == '0' && is_start && is_digit_next && !has_colon) {
+            *ret_zeros = true;
+            continue;
+        }
+        ret_copy[size++] = c;
+        is_start = c == '.';
+    }
+    ret_copy[size] = '\0';
+    return true;
 }
 
-int kt_block_family(ki_str text) {
+static bool is_mapped(const kt_block *block) {
+    static const unsigned char prefix[12] = { [10] = 0xff, [11] = 0xff };
+    return block->family == 6 && memcmp(block->bytes, prefix, sizeof prefix) == 0;
+}
+
+/* Parses an address as Go's netutils.ParseIPSloppy. Returns false if `text` is none. */
+static bool parse(ki_str text, kt_block *ret_block, bool *ret_zeros) {
+    char copy[ADDRESS_MAX];
+    memset(ret_block, 0, sizeof *ret_block);
+    if (!copy_address(text, copy, ret_zeros))
+        return false;
+    ret_block->family = inet_pton(AF_INET, copy, ret_block->bytes) == 1    ? 4
+                        : inet_pton(AF_INET6, copy, ret_block->bytes) == 1 ? 6
+                                                                           : 0;
+    ret_block->bits = ret_block->family == 4 ? BITS_4 : BITS_6;
+    return ret_block->family != 0;
+}
+
+int kt_address_family(ki_str text) {
+    kt_block block;
+    bool zeros;
+    return parse(text, &block, &zeros) && !zeros ? block.family : 0;
+}
+
+const char *kt_address_problem(ki_str text, kt_block *ret_block) {
+    kt_block space, *block = ret_block ? ret_block : &space;
+    bool zeros;
+    if (!parse(text, block, &zeros))
+        return KT_NOT_AN_ADDRESS;
+    if (zeros)
+        return "must not have leading 0s";
+    return is_mapped(block) ? "must not be an IPv4-mapped IPv6 address" : NULL;
+}
+
+static bool has_bit(const unsigned char *bytes, unsigned bit) {
+    return bytes[bit / 8] & (0x80u >> (bit % 8));
+}
+
+const char *kt_block_problem(ki_str text, kt_block *ret_block) {
+    kt_block space, *block = ret_block ? ret_block : &space;
     const char *slash = text.size ? memchr(text.data, '/', text.size) : NULL;
-    if (!slash)
-        return 0;
-    int family = kt_address_family((ki_str){ text.data, (size_t)(slash - text.data) });
-    ki_str bits = { slash + 1, text.size - (size_t)(slash + 1 - text.data) };
-    uint64_t number = 0;
-    bool is_number = bits.size && (bits.data[0] != '0' || bits.size == 1) && bits.data[0] != '+' &&
-                     ki_str_to_uint64(bits, family == 4 ? BITS_4 : BITS_6, &number);
-    return is_number ? family : 0;
+    bool zeros, is_number = slash && slash + 1 < text.data + text.size;
+    uint64_t bits = 0;
+    if (!slash || !parse((ki_str){ text.data, (size_t)(slash - text.data) }, block, &zeros))
+        return KT_NOT_A_BLOCK;
+    for (const char *c = slash + 1; is_number && c < text.data + text.size; c++) {
+        is_number = *c >= '0' && *c <= '9' && bits <= BITS_6;
+        bits = 10 * bits + (uint64_t)(*c - '0');
+    }
+    if (!is_number || bits > block->bits)
+        return KT_NOT_A_BLOCK;
+    if (zeros || (slash[1] == '0' && slash + 2 < text.data + text.size))
+        return "must not have leading 0s in IP or prefix length";
+    if (is_mapped(block))
+        return "must not have an IPv4-mapped IPv6 address";
+    for (unsigned bit = (unsigned)bits; bit < block->bits; bit++) {
+        if (has_bit(block->bytes, bit))
+            return "must not have bits set beyond the prefix length";
+    }
+    block->bits = (unsigned)bits;
+    return NULL;
+}
+
+bool kt_block_contains(const kt_block *outer, const kt_block *inner) {
+    bool is_inside = outer->family == inner->family && outer->bits < inner->bits;
+    for (unsigned bit = 0; is_inside && bit < outer->bits; bit++)
+        is_inside = has_bit(outer->bytes, bit) == has_bit(inner->bytes, bit);
+    return is_inside;
 }

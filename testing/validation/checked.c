@@ -1,6 +1,8 @@
 /* checked.c: see checked.h. */
 #include "testing/validation/checked.h"
 
+#include "src/base/quantity.h"
+#include "src/object/label.h"
 #include "testing/values/equal.h"
 #include "testing/values/json.h"
 
@@ -36,11 +38,17 @@ void kt_add_required(kt_checked *c, const char *field) {
 }
 
 void kt_add_json(kt_checked *c, const char *field, yyjson_val *val, const char *detail) {
+    kt_add_json_as(c, KT_CAUSE_INVALID, field, val, detail);
+}
+
+void kt_add_json_as(kt_checked *c, kt_cause_type type, const char *field, yyjson_val *val, const char *detail) {
     ki_buffer shown;
+    if (kt_causes_is_full(c->causes))
+        return;
     ki_buffer_init(&shown, c->causes->text.allocator, 0);
     if (val ? kt_json_append(&shown, val) : ki_buffer_append_string(&shown, "null"))
         c->causes->text.failed = KI_ERR_NO_MEMORY;
-    kt_causes_add_value(c->causes, KT_CAUSE_INVALID, field, (ki_str){ shown.data, shown.size }, false, detail);
+    kt_causes_add_value(c->causes, type, field, (ki_str){ shown.data, shown.size }, false, detail);
     ki_buffer_free(&shown);
 }
 
@@ -49,7 +57,7 @@ void kt_check_least(kt_checked *c, const char *field, yyjson_val *val, int64_t l
         kt_add_json(c, field, val, detail);
 }
 
-void kt_check_choice(kt_causes *causes, const char *path, const char *name, yyjson_val *val, const char *known) {
+void kt_check_one_of(kt_causes *causes, const char *field, yyjson_val *val, const char *known) {
     ki_str value = kt_json_str(val), rest = ki_str_of(known);
     ki_buffer detail;
     bool is_known = !val || yyjson_is_null(val);
@@ -63,8 +71,14 @@ void kt_check_choice(kt_causes *causes, const char *path, const char *name, yyjs
     if (detail.failed)
         causes->text.failed = detail.failed;
     else if (!is_known)
-        kt_validate_add(causes, KT_CAUSE_NOT_SUPPORTED, value, true, detail.data, "%s.%s", path, name);
+        kt_causes_add(causes, KT_CAUSE_NOT_SUPPORTED, field, value, detail.data);
     ki_buffer_free(&detail);
+}
+
+void kt_check_choice(kt_causes *causes, const char *path, const char *name, yyjson_val *val, const char *known) {
+    char field[FIELD_SIZE];
+    snprintf(field, sizeof field, "%s.%s", path, name);
+    kt_check_one_of(causes, field, val, known);
 }
 
 void kt_check_stays(kt_checked *c, const char *field) {
@@ -72,4 +86,83 @@ void kt_check_stays(kt_checked *c, const char *field) {
     yyjson_val *val = yyjson_obj_get(c->spec, name);
     if (c->old && !kt_is_same(c, yyjson_obj_get(c->old_spec, name), val))
         kt_add_json(c, field, val, KT_IMMUTABLE);
+}
+
+void kt_check_positive(kt_checked *c, const char *field, yyjson_val *val, const char *detail) {
+    static const ki_quantity zero = { 0 };
+    ki_quantity amount;
+    char shown[KI_QUANTITY_SIZE];
+    if (!yyjson_is_str(val) || !ki_quantity_parse(kt_json_str(val), &amount) || ki_quantity_compare(&amount, &zero) > 0)
+        return;
+    ki_quantity_write(&amount, shown);
+    kt_causes_add(c->causes, KT_CAUSE_INVALID, field, ki_str_of(shown), detail);
+}
+
+void kt_check_number_or_percent(kt_checked *c, const char *field, yyjson_val *val, unsigned most) {
+    ki_str text = kt_json_str(val);
+    uint64_t share = 0;
+    char why[64];
+    size_t digits = 0;
+    while (digits < text.size && text.data[digits] >= '0' && text.data[digits] <= '9')
+        digits++;
+    bool is_percent = digits && digits + 1 == text.size && text.data[digits] == '%';
+    snprintf(why, sizeof why, "must not be greater than %u%%", most);
+    kt_check_least(c, field, val, 0, KT_NOT_NEGATIVE);
+    if (yyjson_is_str(val) && !is_percent)
+        kt_causes_add(c->causes, KT_CAUSE_INVALID, field, text,
+                      "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or "
+                      "'93%', regex used for validation is '[0-9]+%')");
+    else if (is_percent && !ki_str_to_uint64((ki_str){ text.data, digits }, most, &share))
+        kt_causes_add(c->causes, KT_CAUSE_INVALID, field, text, why);
+}
+
+void kt_check_key(kt_causes *causes, const char *field, ki_str key) {
+    const char *why = ki_label_check_key(key);
+    if (why)
+        kt_causes_add(causes, KT_CAUSE_INVALID, field, key.size ? key : KI_STR(""), why);
+    if (!key.size) /* has two problems; the second one is that of any wrong name */
+        kt_causes_add(causes, KT_CAUSE_INVALID, field, KI_STR(""), ki_label_check_key(KI_STR("-")));
+}
+
+static void check_expression(kt_causes *causes, const char *field, size_t at, yyjson_val *expression) {
+    ki_str op = kt_json_get_str(expression, "operator"), key = kt_json_get_str(expression, "key");
+    yyjson_val *values = yyjson_obj_get(expression, "values"), *value;
+    bool is_set = ki_str_equals(op, "In") || ki_str_equals(op, "NotIn");
+    bool is_presence = ki_str_equals(op, "Exists") || ki_str_equals(op, "DoesNotExist");
+    const char *why;
+    char place[FIELD_SIZE];
+    size_t index, count;
+    snprintf(place, sizeof place, "%s.matchExpressions[%zu].key", field, at);
+    if (is_set && !yyjson_arr_size(values))
+        kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true,
+                        "must be specified when `operator` is 'In' or 'NotIn'", "%s.matchExpressions[%zu].values",
+                        field, at);
+    else if (is_presence && yyjson_arr_size(values))
+        kt_validate_add(causes, KT_CAUSE_FORBIDDEN, nothing, true,
+                        "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+                        "%s.matchExpressions[%zu].values", field, at);
+    else if (!is_set && !is_presence)
+        kt_validate_add(causes, KT_CAUSE_INVALID, op, true, "not a valid selector operator",
+                        "%s.matchExpressions[%zu].operator", field, at);
+    kt_check_key(causes, place, key);
+    yyjson_arr_foreach(values, index, count, value) {
+        if ((why = ki_label_check_value(kt_json_str(value))) != NULL)
+            kt_validate_add(causes, KT_CAUSE_INVALID, kt_json_str(value), true, why,
+                            "%s.matchExpressions[%zu].values[%zu]", field, at, index);
+    }
+}
+
+void kt_check_selector(kt_causes *causes, const char *field, yyjson_val *selector) {
+    yyjson_val *key, *val;
+    size_t index, count;
+    const char *why;
+    yyjson_obj_foreach(yyjson_obj_get(selector, "matchLabels"), index, count, key, val) {
+        if ((why = ki_label_check_key(kt_json_str(key))) != NULL)
+            kt_validate_add(causes, KT_CAUSE_INVALID, kt_json_str(key), true, why, "%s.matchLabels", field);
+        if ((why = ki_label_check_value(kt_json_str(val))) != NULL)
+            kt_validate_add(causes, KT_CAUSE_INVALID, kt_json_str(val), true, why, "%s.matchLabels", field);
+    }
+    yyjson_arr_foreach(yyjson_obj_get(selector, "matchExpressions"), index, count, val) {
+        check_expression(causes, field, index, val);
+    }
 }

@@ -15,6 +15,7 @@ typedef struct kt_checked {
     yyjson_val *old_spec;
     yyjson_val *spec;
     const char *what; /* the kind in messages, such as "deployment" */
+    ki_str ns;        /* of the request */
 } kt_checked;
 
 #define KT_IMMUTABLE "field is immutable"
@@ -31,11 +32,23 @@ void kt_validate_add(kt_causes *causes, kt_cause_type type, ki_str value, bool q
 void kt_add_required(kt_checked *c, const char *field);
 /* Adds an "Invalid value" that shows `val` as JSON. */
 void kt_add_json(kt_checked *c, const char *field, yyjson_val *val, const char *detail);
+/* As kt_add_json, with another type of cause that shows its value. */
+void kt_add_json_as(kt_checked *c, kt_cause_type type, const char *field, yyjson_val *val, const char *detail);
 /* Adds `detail` if `val` is a number below `least`. */
 void kt_check_least(kt_checked *c, const char *field, yyjson_val *val, int64_t least, const char *detail);
+/* Checks that `val` is one of `known`, a comma-separated list. An absent value is valid. */
+void kt_check_one_of(kt_causes *causes, const char *field, yyjson_val *val, const char *known);
 /* Checks that the member `name` at `path` is one of `known`, a comma-separated list. An absent value is valid. */
 void kt_check_choice(kt_causes *causes, const char *path, const char *name, yyjson_val *val, const char *known);
 /* Checks that an update keeps a member of the spec; `field` is "spec.NAME". */
 void kt_check_stays(kt_checked *c, const char *field);
+/* Adds `detail` if `val` is a quantity that is not above 0. */
+void kt_check_positive(kt_checked *c, const char *field, yyjson_val *val, const char *detail);
+/* Checks a number of at least 0, or a percentage such as "25%" of at most `most`. */
+void kt_check_number_or_percent(kt_checked *c, const char *field, yyjson_val *val, unsigned most);
+/* Checks the name of a label. */
+void kt_check_key(kt_causes *causes, const char *field, ki_str key);
+/* Checks a metav1.LabelSelector. */
+void kt_check_selector(kt_causes *causes, const char *field, yyjson_val *selector);
 
 #endif

@@ -14,8 +14,7 @@
 
 enum {
     PORT_MAX = 65535,
-    NAME_MAX_SIZE = 15, /* of a port, where targetPort names it */
-    COMPARED_MAX = 200  /* ports of a service that are compared with each other */
+    COMPARED_MAX = 200 /* ports of a service that are compared with each other */
 };
 
 static const ki_str nothing = { NULL, 0 };
@@ -24,25 +23,6 @@ static void add_number(kt_causes *causes, int64_t number, const char *detail, co
     char shown[32];
     snprintf(shown, sizeof shown, "%" PRId64, number);
     kt_validate_add(causes, KT_CAUSE_INVALID, ki_str_of(shown), false, detail, "spec.ports[%zu].%s", index, name);
-}
-
-/* Returns why a text is no name of a container's port; NULL if it is. */
-static const char *name_problem(ki_str name) {
-    bool has_letter = false;
-    if (!name.size || name.size > NAME_MAX_SIZE)
-        return "must be no more than 15 characters";
-    for (size_t i = 0; i < name.size; i++) {
-        char c = name.data[i];
-        bool is_letter = c >= 'a' && c <= 'z';
-        has_letter = has_letter || is_letter;
-        if (!is_letter && !(c >= '0' && c <= '9') && c != '-')
-            return "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)";
-    }
-    if (!has_letter)
-        return "must contain at least one letter (a-z)";
-    if (name.data[0] == '-' || name.data[name.size - 1] == '-')
-        return "must not begin or end with a hyphen";
-    return memmem(name.data, name.size, "--", 2) ? "must not contain consecutive hyphens" : NULL;
 }
 
 static bool is_earlier_name(yyjson_val *ports, size_t before, ki_str name) {
@@ -77,7 +57,7 @@ static void check_port(kt_causes *causes, yyjson_val *ports, size_t index, yyjso
     if (!is_protocol)
         kt_validate_add(causes, KT_CAUSE_NOT_SUPPORTED, protocol, true, "supported values: \"SCTP\", \"TCP\", \"UDP\"",
                         "spec.ports[%zu].protocol", index);
-    if (yyjson_is_str(target) && (why = name_problem(kt_json_str(target))) != NULL)
+    if (yyjson_is_str(target) && (why = kt_validate_port_name(kt_json_str(target))) != NULL)
         kt_validate_add(causes, KT_CAUSE_INVALID, kt_json_str(target), true, why, "spec.ports[%zu].targetPort", index);
     number = yyjson_is_int(target) && yyjson_get_sint(target) ? yyjson_get_sint(target) : number;
     if (!yyjson_is_str(target) && (number < 1 || number > PORT_MAX))

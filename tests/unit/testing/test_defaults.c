@@ -100,7 +100,9 @@ REST_TEST(objects_get_what_a_real_server_fills_in) {
           POD("\"podSelector\":{},\"ingress\":[{\"ports\":[{\"port\":80}]}]"),
           { "\"policyTypes\":[\"Ingress\"]", "\"port\":80,\"protocol\":\"TCP\"" } },
         { "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers",
-          POD("\"maxReplicas\":3,\"behavior\":{\"scaleDown\":{}}"),
+          POD("\"scaleTargetRef\":{\"apiVersion\":\"apps/"
+              "v1\",\"kind\":\"Deployment\",\"name\":\"d\"},\"maxReplicas\":3,\"behavior\":{"
+              "\"scaleDown\":{}}"),
           { "\"minReplicas\":1", "\"averageUtilization\":80", "\"selectPolicy\":\"Max\"",
             "{\"type\":\"Pods\",\"value\":4,\"periodSeconds\":15}" } },
         { "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings",

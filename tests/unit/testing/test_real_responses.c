@@ -361,6 +361,7 @@ TABLE_TEST(deletes_respond_with_the_object_or_a_status, "deletes")
 TABLE_TEST(quantities_are_stored_in_their_canonical_form, "quantities")
 TABLE_TEST(scales_are_applied_and_requests_for_certificates_approved, "subresources")
 TABLE_TEST(values_that_are_not_checked_are_known, "unchecked")
+TABLE_TEST(values_that_a_kind_does_not_take_are_rejected, "values")
 
 REST_TEST(the_readmes_give_the_number_of_requests) {
     FILE *in = fopen(KI_TEST_DATA_DIR "/real_responses.jsonl", "r");

@@ -1,0 +1,14 @@
+/* rules.h: the checks of single fields, as a table. Checks of several fields together are functions (kinds.h). */
+#ifndef KT_VALIDATION_RULES_H
+#define KT_VALIDATION_RULES_H
+
+#include "testing/validation/checked.h"
+
+#include "src/object/resource_table.h"
+
+/* Returns true if there is a rule for this resource, or for its status. */
+bool kt_rules_has(const ki_resource *resource, bool is_status);
+/* Adds the problems of the fields of the status, or of all others. */
+void kt_rules_check(kt_checked *c, const ki_resource *resource, bool is_status);
+
+#endif

@@ -1,0 +1,271 @@
+/* validate_network.c: checks endpoints, network policies, and the server's own blocks of addresses. */
+#include "testing/validation/kinds.h"
+
+#include "src/object/label.h"
+#include "testing/validation/address.h"
+#include "testing/validation/validate.h"
+#include "testing/values/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define PORT_RANGE "must be between 1 and 65535, inclusive"
+
+enum {
+    FIELD_SIZE = 128,
+    PORT_MAX = 65535,
+    COMPARED_MAX = 200 /* ports that are compared with each other */
+};
+
+static const ki_str nothing = { NULL, 0 };
+
+static bool has(yyjson_val *obj, const char *name) {
+    yyjson_val *val = yyjson_obj_get(obj, name);
+    return val && !yyjson_is_null(val);
+}
+
+/* ---- endpoints ---- */
+
+/* Adds why an address cannot be that of an endpoint. */
+static void check_reachable(kt_checked *c, const char *field, ki_str text, const kt_block *address) {
+    static const unsigned char zeros[16] = { 0 };
+    const unsigned char *bytes = address->bytes;
+    bool is_4 = address->family == 4;
+    size_t size = is_4 ? 4 : 16;
+    char why[96];
+    snprintf(why, sizeof why, "may not be unspecified (%.*s)", (int)text.size, text.size ? text.data : "");
+    if (memcmp(bytes, zeros, size) == 0)
+        kt_causes_add(c->causes, KT_CAUSE_INVALID, field, text, why);
+    if (is_4 ? bytes[0] == 127 : memcmp(bytes, zeros, 15) == 0 && bytes[15] == 1)
+        kt_causes_add(c->causes, KT_CAUSE_INVALID, field, text,
+                      "may not be in the loopback range (127.0.0.0/8, ::1/128)");
+    if (is_4 ? bytes[0] == 169 && bytes[1] == 254 : bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80)
+        kt_causes_add(c->causes, KT_CAUSE_INVALID, field, text,
+                      "may not be in the link-local range (169.254.0.0/16, fe80::/10)");
+    if (is_4 ? bytes[0] == 224 && !bytes[1] && !bytes[2] : bytes[0] == 0xff && (bytes[1] & 0x0f) == 2)
+        kt_causes_add(c->causes, KT_CAUSE_INVALID, field, text,
+                      "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)");
+}
+
+static void check_endpoint_addresses(kt_checked *c, size_t at, const char *member, yyjson_val *list) {
+    size_t index, count;
+    yyjson_val *one;
+    yyjson_arr_foreach(list, index, count, one) {
+        ki_str text = kt_json_get_str(one, "ip");
+        kt_block address;
+        const char *why = kt_address_problem(text, &address);
+        char field[FIELD_SIZE];
+        snprintf(field, sizeof field, "subsets[%zu].%s[%zu].ip", at, member, index);
+        if (why)
+            kt_causes_add(c->causes, KT_CAUSE_INVALID, field, text, why);
+        if (address.family)
+            check_reachable(c, field, text, &address);
+        else
+            kt_causes_add(c->causes, KT_CAUSE_INVALID, field, text, "must be a valid IP address");
+    }
+}
+
+void kt_check_endpoints(kt_checked *c) {
+    yyjson_val *subsets = yyjson_obj_get(c->root, "subsets"), *subset, *port;
+    size_t index, count, at, port_count;
+    yyjson_arr_foreach(subsets, index, count, subset) {
+        yyjson_val *ready = yyjson_obj_get(subset, "addresses"), *others = yyjson_obj_get(subset, "notReadyAddresses");
+        yyjson_val *ports = yyjson_obj_get(subset, "ports");
+        if (!yyjson_arr_size(ready) && !yyjson_arr_size(others))
+            kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true,
+                            "must specify `addresses` or `notReadyAddresses`", "subsets[%zu]", index);
+        check_endpoint_addresses(c, index, "addresses", ready);
+        check_endpoint_addresses(c, index, "notReadyAddresses", others);
+        yyjson_arr_foreach(ports, at, port_count, port) {
+            if (port_count > 1 && !kt_json_get_str(port, "name").size)
+                kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true, "", "subsets[%zu].ports[%zu].name", index,
+                                at);
+        }
+    }
+}
+
+static void check_slice_address(kt_checked *c, size_t at, size_t index, ki_str text, int family) {
+    kt_block address;
+    const char *why = kt_address_problem(text, &address);
+    char field[FIELD_SIZE];
+    snprintf(field, sizeof field, "endpoints[%zu].addresses[%zu]", at, index);
+    if (why) {
+        kt_causes_add(c->causes, KT_CAUSE_INVALID, field, text, why);
+        return;
+    }
+    if (address.family != family)
+        kt_validate_add(c->causes, KT_CAUSE_INVALID, text, true,
+                        family == 4 ? "must be an IPv4 address" : "must be an IPv6 address", "endpoints[%zu].addresses",
+                        at);
+    check_reachable(c, field, text, &address);
+}
+
+static bool is_earlier_name(yyjson_val *ports, size_t before, ki_str name) {
+    size_t index, count;
+    yyjson_val *one;
+    yyjson_arr_foreach(ports, index, count, one) {
+        if (index >= before)
+            break;
+        if (ki_str_equal(kt_json_get_str(one, "name"), name))
+            return true;
+    }
+    return false;
+}
+
+void kt_check_endpoint_slice(kt_checked *c) {
+    ki_str type = kt_json_get_str(c->root, "addressType");
+    yyjson_val *endpoints = yyjson_obj_get(c->root, "endpoints"), *ports = yyjson_obj_get(c->root, "ports"), *one;
+    int family = ki_str_equals(type, "IPv4") ? 4 : ki_str_equals(type, "IPv6") ? 6 : 0;
+    size_t index, count, at, address_count;
+    yyjson_val *address;
+    yyjson_arr_foreach(endpoints, index, count, one) {
+        if (!family || kt_causes_is_full(c->causes))
+            break;
+        yyjson_arr_foreach(yyjson_obj_get(one, "addresses"), at, address_count, address) {
+            check_slice_address(c, index, at, kt_json_str(address), family);
+        }
+    }
+    yyjson_arr_foreach(ports, index, count, one) {
+        ki_str name = kt_json_get_str(one, "name");
+        if (index < COMPARED_MAX && is_earlier_name(ports, index, name))
+            kt_validate_add(c->causes, KT_CAUSE_DUPLICATE, name, true, "", "ports[%zu].name", index);
+    }
+}
+
+/* ---- network policies ---- */
+
+static void check_policy_port(kt_checked *c, const char *path, yyjson_val *port) {
+    yyjson_val *number = yyjson_obj_get(port, "port"), *last = yyjson_obj_get(port, "endPort");
+    char field[FIELD_SIZE + 16], end[FIELD_SIZE + 16];
+    snprintf(field, sizeof field, "%s.port", path);
+    snprintf(end, sizeof end, "%s.endPort", path);
+    int64_t first = yyjson_get_sint(number), end_number = yyjson_get_sint(last);
+    if (yyjson_is_int(number) && (first < 1 || first > PORT_MAX))
+        kt_add_json(c, field, number, PORT_RANGE);
+    const char *why = yyjson_is_str(number) ? kt_validate_port_name(kt_json_str(number)) : NULL;
+    if (why)
+        kt_causes_add(c->causes, KT_CAUSE_INVALID, field, kt_json_str(number), why);
+    if (!has(port, "endPort"))
+        return;
+    if (!has(port, "port"))
+        kt_add_json(c, end, last, "may not be specified when `port` is not specified");
+    else if (yyjson_is_str(number))
+        kt_add_json(c, end, last, "may not be specified when `port` is non-numeric");
+    else {
+        if (end_number < first)
+            kt_add_json(c, end, last, "must be greater than or equal to `port`");
+        if (end_number < 1 || end_number > PORT_MAX)
+            kt_add_json(c, end, last, PORT_RANGE);
+    }
+}
+
+static void check_ip_block(kt_checked *c, const char *path, yyjson_val *block) {
+    ki_str text = kt_json_get_str(block, "cidr");
+    kt_block outer, inner;
+    const char *why = kt_block_problem(text, &outer);
+    size_t index, count;
+    yyjson_val *one;
+    if (!text.size)
+        kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true, "", "%s.ipBlock.cidr", path);
+    else if (why)
+        kt_validate_add(c->causes, KT_CAUSE_INVALID, text, true, why, "%s.ipBlock.cidr", path);
+    if (why)
+        return;
+    yyjson_arr_foreach(yyjson_obj_get(block, "except"), index, count, one) {
+        why = kt_block_problem(kt_json_str(one), &inner);
+        if (!why && !kt_block_contains(&outer, &inner))
+            why = "must be a strict subset of `cidr`";
+        if (why)
+            kt_validate_add(c->causes, KT_CAUSE_INVALID, kt_json_str(one), true, why, "%s.ipBlock.except[%zu]", path,
+                            index);
+    }
+}
+
+static void check_peer(kt_checked *c, const char *path, yyjson_val *peer) {
+    static const char *const selectors[] = { "podSelector", "namespaceSelector" };
+    bool has_selector = false, has_block = has(peer, "ipBlock");
+    for (size_t i = 0; i < sizeof selectors / sizeof selectors[0]; i++) {
+        char field[FIELD_SIZE + 32];
+        snprintf(field, sizeof field, "%s.%s", path, selectors[i]);
+        has_selector = has_selector || has(peer, selectors[i]);
+        kt_check_selector(c->causes, field, yyjson_obj_get(peer, selectors[i]));
+    }
+    if (has_block)
+        check_ip_block(c, path, yyjson_obj_get(peer, "ipBlock"));
+    if (!has_selector && !has_block)
+        kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true, "must specify a peer", "%s", path);
+    else if (has_selector && has_block)
+        kt_validate_add(c->causes, KT_CAUSE_FORBIDDEN, nothing, true, "may not specify both ipBlock and another peer",
+                        "%s", path);
+}
+
+static void check_direction(kt_checked *c, const char *name, const char *peers) {
+    size_t index, count, at, inner_count;
+    yyjson_val *rule, *one;
+    char path[FIELD_SIZE];
+    yyjson_arr_foreach(yyjson_obj_get(c->spec, name), index, count, rule) {
+        yyjson_arr_foreach(yyjson_obj_get(rule, "ports"), at, inner_count, one) {
+            snprintf(path, sizeof path, "spec.%s[%zu].ports[%zu]", name, index, at);
+            check_policy_port(c, path, one);
+        }
+        yyjson_arr_foreach(yyjson_obj_get(rule, peers), at, inner_count, one) {
+            snprintf(path, sizeof path, "spec.%s[%zu].%s[%zu]", name, index, peers, at);
+            check_peer(c, path, one);
+        }
+    }
+}
+
+void kt_check_network_policy(kt_checked *c) {
+    yyjson_val *types = yyjson_obj_get(c->spec, "policyTypes");
+    check_direction(c, "ingress", "from");
+    check_direction(c, "egress", "to");
+    if (yyjson_arr_size(types) > 2)
+        kt_add_json(c, "spec.policyTypes", types, "may not specify more than two policyTypes");
+}
+
+/* ---- the server's blocks ---- */
+
+static void check_blocks(kt_checked *c, yyjson_val *list) {
+    kt_block blocks[2] = { { 0 } };
+    size_t index, count;
+    yyjson_val *one;
+    if (!yyjson_arr_size(list)) {
+        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "spec.cidrs", nothing, "at least one CIDR required");
+        return;
+    }
+    if (yyjson_arr_size(list) > 2) {
+        kt_causes_add_value(c->causes, KT_CAUSE_INVALID, "spec.cidrs", KI_STR("{}"), false,
+                            "may only hold up to 2 values");
+        return;
+    }
+    yyjson_arr_foreach(list, index, count, one) {
+        const char *why = kt_block_problem(kt_json_str(one), &blocks[index]);
+        if (why)
+            kt_validate_add(c->causes, KT_CAUSE_INVALID, kt_json_str(one), true, why, "spec.cidrs[%zu]", index);
+    }
+    if (blocks[0].family && blocks[0].family == blocks[1].family)
+        kt_add_json(c, "spec.cidrs", list,
+                    "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64");
+}
+
+/* An update may only add a block of the other family. */
+void kt_check_service_cidr(kt_checked *c) {
+    yyjson_val *list = yyjson_obj_get(c->spec, "cidrs"), *old = yyjson_obj_get(c->old_spec, "cidrs"), *one;
+    size_t now = yyjson_arr_size(list), before = yyjson_arr_size(old), index, count;
+    if (!c->old) {
+        check_blocks(c, list);
+        return;
+    }
+    if (now != before && !(before == 1 && now == 2)) {
+        kt_add_json(c, "spec.cidrs", list, KT_IMMUTABLE);
+        return;
+    }
+    yyjson_arr_foreach(old, index, count, one) {
+        yyjson_val *val = yyjson_arr_get(list, index);
+        if (!yyjson_equals(one, val))
+            kt_validate_add(c->causes, KT_CAUSE_INVALID, kt_json_str(val), true, KT_IMMUTABLE, "spec.cidrs[%zu]",
+                            index);
+    }
+    if (now != before)
+        check_blocks(c, list);
+}
