@@ -346,7 +346,7 @@ typedef struct ki_health {
     /* The first unreadable object and the reason, such as "default/big: …"; "" if there is none. */
     char unreadable_message[KI_HEALTH_MESSAGE_MAX];
     size_t object_bytes;       /* memory of the objects in the cache, with what they share: memory_limit counts it */
-    bool is_over_memory_limit; /* they take more than ki_informer_options.memory_limit, or did: a tenth is not free */
+    bool is_over_memory_limit; /* they took more than memory_limit, and do not take a tenth less yet */
 } ki_health;
 
 /* Writes the first `size` bytes of the informer's health. Programs call ki_informer_health, which passes the size of
