@@ -16,9 +16,9 @@ typedef struct ki_object_memory_sum {
     size_t codec_count;
 } ki_object_memory_sum;
 
-/* Adds an object. A dictionary counts once. */
+/* Adds an object, and the dictionary of its packed body. A dictionary counts once in a sum. */
 void ki_object_add_memory(const ki_object *obj, ki_object_memory_sum *sum);
-/* Adds the dictionaries that the next objects of a format, and of those that it was made from, are packed with. */
+/* Adds the dictionary with which the next objects of a format are packed, if there is one. */
 void ki_object_format_add_memory(const ki_object_format *format, ki_object_memory_sum *sum);
 
 #endif
