@@ -25,6 +25,27 @@ static const struct {
     { "", "limitranges", "limit ranges are stored and not enforced" },
 };
 
+/* Kinds with checks of values in a real server, and none in this one. */
+static const struct {
+    const char *group;
+    const char *plural;
+} unchecked[] = {
+    { "admissionregistration.k8s.io", "mutatingadmissionpolicies" },
+    { "admissionregistration.k8s.io", "mutatingadmissionpolicybindings" },
+    { "admissionregistration.k8s.io", "validatingadmissionpolicies" },
+    { "admissionregistration.k8s.io", "validatingadmissionpolicybindings" },
+    { "apiregistration.k8s.io", "apiservices" },
+    { "certificates.k8s.io", "certificatesigningrequests" },
+    { "certificates.k8s.io", "clustertrustbundles" },
+    { "certificates.k8s.io", "podcertificaterequests" },
+    { "flowcontrol.apiserver.k8s.io", "flowschemas" },
+    { "flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations" },
+    { "resource.k8s.io", "deviceclasses" },
+    { "resource.k8s.io", "devicetaintrules" },
+    { "resource.k8s.io", "resourceslices" },
+    { "storagemigration.k8s.io", "storageversionmigrations" },
+};
+
 /* Returns true if a schema, or one inside it, has a CEL rule. */
 static bool has_rule(yyjson_val *schema, int depth) {
     size_t index, count;
@@ -60,13 +81,20 @@ static ki_status warn_definition(kt_call *call, yyjson_val *root) {
 
 ki_status kt_unenforced_warn(kt_call *call, yyjson_val *root) {
     const ki_resource *resource = call->resource;
+    ki_buffer *warnings = &call->response->warnings;
     if (call->subresource.size)
         return KI_OK;
     if (strcmp(resource->kind, "CustomResourceDefinition") == 0)
         return warn_definition(call, root);
+    if (call->storage->custom)
+        return KI_OK;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strcmp(resource->group, kinds[i].group) == 0 && strcmp(resource->plural, kinds[i].plural) == 0)
-            return ki_buffer_printf(&call->response->warnings, PREFIX "%s\n", kinds[i].warning);
+            ki_buffer_printf(warnings, PREFIX "%s\n", kinds[i].warning);
     }
-    return KI_OK;
+    for (size_t i = 0; i < sizeof unchecked / sizeof unchecked[0]; i++) {
+        if (strcmp(resource->group, unchecked[i].group) == 0 && strcmp(resource->plural, unchecked[i].plural) == 0)
+            ki_buffer_printf(warnings, PREFIX "the types of this kind's fields are checked, their values are not\n");
+    }
+    return warnings->failed;
 }

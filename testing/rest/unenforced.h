@@ -1,5 +1,5 @@
-/* unenforced.h: objects that the server stores but does not enforce: webhooks, admission policies, quotas. Writes of
- * them get a Warning header. Called by change.c. */
+/* unenforced.h: objects that the server stores but does not enforce, such as webhooks, admission policies and quotas,
+ * and kinds whose values it does not check. Writes of them get a Warning header. Called by change.c. */
 #ifndef KT_REST_UNENFORCED_H
 #define KT_REST_UNENFORCED_H
 
@@ -7,7 +7,7 @@
 
 #include <yyjson.h>
 
-/* Adds a warning if this server does not enforce `root`. */
+/* Adds warnings if this server does not enforce `root`, or does not check its values. */
 ki_status kt_unenforced_warn(kt_call *call, yyjson_val *root);
 
 #endif

@@ -33,6 +33,7 @@ void kt_check_pod_autoscaler(kt_checked *c);
 
 /* validate_volume.c */
 void kt_check_volume(kt_checked *c);
+void kt_check_volume_attachment(kt_checked *c);
 void kt_check_volume_claim(kt_checked *c);
 
 /* validate_event.c */

@@ -2,6 +2,7 @@
 #include "testing/validation/rules.h"
 
 #include "src/object/label.h"
+#include "testing/validation/amounts.h"
 #include "testing/validation/validate.h"
 #include "testing/values/json.h"
 
@@ -14,23 +15,27 @@ enum {
 
 typedef enum rule_type {
     REQUIRED,      /* is neither absent, empty nor 0; `text`: the detail */
+    GIVEN,         /* is neither absent nor null; `text`: the detail */
     CHOICE,        /* is one of `text` */
     LEAST,         /* is not below `number`; `text`: the detail */
     LABEL,         /* is a DNS label */
     SUBDOMAIN,     /* is a DNS subdomain */
+    SUBDOMAIN_ANY, /* is a DNS subdomain in lower case; `text`: the detail, if another */
+    SUBDOMAIN_SET, /* as SUBDOMAIN, and not empty */
     KEY,           /* is the name of a label */
     KEY_ANY_CASE,  /* is the name of a label in lower case */
     SEGMENT,       /* can be a part of a path */
     DOMAIN_PATH,   /* is a path behind a domain */
     PORT,          /* is the number of a port */
     SELECTOR,      /* is a label selector */
-    KEEP,          /* an update does not change it; the error shows the new value */
+    NOT_NEGATIVE,  /* is a quantity of at least 0 */
+    KEEP,          /* an update does not change it; the error shows the new value; `text`: the field in the error */
     KEEP_UNSHOWN,  /* as KEEP; the error shows null */
     KEEP_FORBIDDEN /* as KEEP; `text`: the detail of a Forbidden */
 } rule_type;
 
-/* The steps of a path are members. "[]": each element; "{}": each value of a map; "?": without this member, the
- * rest is not checked. */
+/* The steps of a path are members. "[]": each element; "<>": each element, and the error does not show its index;
+ * "?": without this member, the rest is not checked. */
 typedef struct rule {
     const char *group;
     const char *plural;
@@ -45,6 +50,11 @@ typedef struct rule {
 #define RBAC "rbac.authorization.k8s.io"
 #define STORAGE "storage.k8s.io"
 
+#define CASELESS \
+    "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start and end with an " \
+    "alphanumeric character (e.g. 'Example.com', regex used for validation is " \
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+
 static const rule rules[] = {
     { ADMISSION, "mutatingwebhookconfigurations", "webhooks[].failurePolicy", CHOICE, "Fail,Ignore", 0 },
     { ADMISSION, "mutatingwebhookconfigurations", "webhooks[].matchPolicy", CHOICE, "Equivalent,Exact", 0 },
@@ -57,6 +67,9 @@ static const rule rules[] = {
     { ADMISSION, "validatingwebhookconfigurations", "webhooks[].sideEffects", CHOICE, "None,NoneOnDryRun", 0 },
     { ADMISSION, "validatingwebhookconfigurations", "webhooks[].namespaceSelector", SELECTOR, NULL, 0 },
     { ADMISSION, "validatingwebhookconfigurations", "webhooks[].objectSelector", SELECTOR, NULL, 0 },
+    { "apps", "controllerrevisions", "data", GIVEN, "data is mandatory", 0 },
+    { "apps", "controllerrevisions", "data", KEEP, NULL, 0 },
+    { "apps", "controllerrevisions", "revision", LEAST, KT_NOT_NEGATIVE, 0 },
     { "autoscaling", "horizontalpodautoscalers", "spec.maxReplicas", REQUIRED, "", 0 },
     { "autoscaling", "horizontalpodautoscalers", "spec.scaleTargetRef.kind", REQUIRED, "", 0 },
     { "autoscaling", "horizontalpodautoscalers", "spec.scaleTargetRef.kind", SEGMENT, NULL, 0 },
@@ -90,6 +103,14 @@ static const rule rules[] = {
     { NETWORKING, "ingressclasses", "spec.parameters?.name", SEGMENT, NULL, 0 },
     { NETWORKING, "ingressclasses", "spec.parameters.apiGroup", SUBDOMAIN, NULL, 0 },
     { NETWORKING, "ingressclasses", "spec.parameters.scope", CHOICE, "Cluster,Namespace", 0 },
+    { NETWORKING, "ipaddresses", "spec.parentRef", GIVEN, "", 0 },
+    { NETWORKING, "ipaddresses", "spec.parentRef", KEEP_UNSHOWN, NULL, 0 },
+    { NETWORKING, "ipaddresses", "spec.parentRef?.group", SUBDOMAIN, NULL, 0 },
+    { NETWORKING, "ipaddresses", "spec.parentRef?.resource", REQUIRED, "", 0 },
+    { NETWORKING, "ipaddresses", "spec.parentRef?.resource", SEGMENT, NULL, 0 },
+    { NETWORKING, "ipaddresses", "spec.parentRef?.name", REQUIRED, "", 0 },
+    { NETWORKING, "ipaddresses", "spec.parentRef?.name", SEGMENT, NULL, 0 },
+    { NETWORKING, "ipaddresses", "spec.parentRef?.namespace", SEGMENT, NULL, 0 },
     { NETWORKING, "networkpolicies", "spec.podSelector", SELECTOR, NULL, 0 },
     { NETWORKING, "networkpolicies", "spec.ingress[].ports[].protocol", CHOICE, "TCP,UDP,SCTP", 0 },
     { NETWORKING, "networkpolicies", "spec.egress[].ports[].protocol", CHOICE, "TCP,UDP,SCTP", 0 },
@@ -116,6 +137,21 @@ static const rule rules[] = {
     { "scheduling.k8s.io", "priorityclasses", "value", KEEP_FORBIDDEN, "may not be changed in an update.", 0 },
     { "scheduling.k8s.io", "priorityclasses", "preemptionPolicy", CHOICE, "PreemptLowerPriority,Never", 0 },
     { "scheduling.k8s.io", "priorityclasses", "preemptionPolicy", KEEP, NULL, 0 },
+    { STORAGE, "csidrivers", "spec.attachRequired", KEEP, "spec.attachedRequired", 0 },
+    { STORAGE, "csidrivers", "spec.fsGroupPolicy", CHOICE, "File,None,ReadWriteOnceWithFSType", 0 },
+    { STORAGE, "csidrivers", "spec.volumeLifecycleModes<>", CHOICE, "Persistent,Ephemeral", 0 },
+    { STORAGE, "csidrivers", "spec.volumeLifecycleModes", KEEP, NULL, 0 },
+    { STORAGE, "csidrivers", "spec.nodeAllocatableUpdatePeriodSeconds", LEAST,
+      "must be greater than or equal to 10 seconds", 10 },
+    { STORAGE, "csinodes", "spec.drivers[].name", REQUIRED, "", 0 },
+    { STORAGE, "csinodes", "spec.drivers[].name", SUBDOMAIN_ANY, NULL, 0 },
+    { STORAGE, "csinodes", "spec.drivers[].nodeID", REQUIRED, "", 0 },
+    { STORAGE, "csinodes", "spec.drivers[].allocatable.count", LEAST, KT_NOT_NEGATIVE, 0 },
+    { STORAGE, "csistoragecapacities", "nodeTopology", SELECTOR, NULL, 0 },
+    { STORAGE, "csistoragecapacities", "nodeTopology", KEEP, NULL, 0 },
+    { STORAGE, "csistoragecapacities", "storageClassName", SUBDOMAIN_SET, NULL, 0 },
+    { STORAGE, "csistoragecapacities", "storageClassName", KEEP, NULL, 0 },
+    { STORAGE, "csistoragecapacities", "capacity", NOT_NEGATIVE, NULL, 0 },
     { STORAGE, "storageclasses", "provisioner", REQUIRED, "", 0 },
     { STORAGE, "storageclasses", "provisioner", KEY_ANY_CASE, NULL, 0 },
     { STORAGE, "storageclasses", "provisioner", KEEP_UNSHOWN, NULL, 0 },
@@ -124,6 +160,10 @@ static const rule rules[] = {
     { STORAGE, "storageclasses", "reclaimPolicy", KEEP_UNSHOWN, NULL, 0 },
     { STORAGE, "storageclasses", "volumeBindingMode", CHOICE, "Immediate,WaitForFirstConsumer", 0 },
     { STORAGE, "storageclasses", "volumeBindingMode", KEEP_UNSHOWN, NULL, 0 },
+    { STORAGE, "volumeattachments", "spec.attacher", REQUIRED, "", 0 },
+    { STORAGE, "volumeattachments", "spec.attacher", SUBDOMAIN_ANY, CASELESS, 0 },
+    { STORAGE, "volumeattachments", "spec.nodeName", SUBDOMAIN_SET, NULL, 0 },
+    { STORAGE, "volumeattachments", "spec", KEEP_UNSHOWN, NULL, 0 },
     { STORAGE, "volumeattributesclasses", "driverName", REQUIRED, "", 0 },
     { STORAGE, "volumeattributesclasses", "driverName", KEY_ANY_CASE, NULL, 0 },
     { STORAGE, "volumeattributesclasses", "driverName", KEEP_FORBIDDEN, "updates to driverName are forbidden.", 0 },
@@ -143,28 +183,34 @@ static bool is_missing(yyjson_val *val) {
            (yyjson_is_int(val) && yyjson_get_sint(val) == 0);
 }
 
-static const char *lower_key_problem(ki_str text) {
+/* Checks a text in lower case. */
+static const char *lower_problem(ki_str text, const char *(*check)(ki_str text)) {
     char lower[KI_SUBDOMAIN_MAX + KI_LABEL_MAX + 2];
     if (text.size > sizeof lower)
-        return ki_label_check_key(text);
+        return check(text);
     for (size_t i = 0; i < text.size; i++)
         lower[i] = text.data[i] >= 'A' && text.data[i] <= 'Z' ? (char)(text.data[i] - 'A' + 'a') : text.data[i];
-    return ki_label_check_key((ki_str){ lower, text.size });
+    return check((ki_str){ lower, text.size });
 }
 
 /* Returns why a text is not of a format; NULL if it is, or if it is empty. */
 static const char *text_problem(const rule *one, ki_str text) {
-    if (!text.size)
+    const char *why;
+    if (!text.size && one->type != SUBDOMAIN_SET)
         return NULL;
     switch (one->type) {
     case LABEL:
         return kt_validate_dns_label(text);
+    case SUBDOMAIN_ANY:
+        why = lower_problem(text, ki_label_check_subdomain);
+        return why && one->text ? one->text : why;
     case SUBDOMAIN:
+    case SUBDOMAIN_SET:
         return ki_label_check_subdomain(text);
     case KEY:
         return ki_label_check_key(text);
     case KEY_ANY_CASE:
-        return lower_key_problem(text);
+        return lower_problem(text, ki_label_check_key);
     case SEGMENT:
         return kt_validate_segment(text);
     default:
@@ -178,7 +224,7 @@ static void check_kept(kt_checked *c, const rule *one, const char *field, yyjson
     if (one->type == KEEP_FORBIDDEN)
         kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, field, KI_STR(""), one->text);
     else
-        kt_add_json(c, field, one->type == KEEP ? val : NULL, KT_IMMUTABLE);
+        kt_add_json(c, one->text ? one->text : field, one->type == KEEP ? val : NULL, KT_IMMUTABLE);
 }
 
 static void check_domain_path(kt_checked *c, const char *field, ki_str text) {
@@ -202,6 +248,10 @@ static void check_value(kt_checked *c, const rule *one, const char *field, yyjso
         if (is_missing(val))
             kt_causes_add(c->causes, KT_CAUSE_REQUIRED, field, KI_STR(""), one->text);
         break;
+    case GIVEN:
+        if (!val || yyjson_is_null(val))
+            kt_causes_add(c->causes, KT_CAUSE_REQUIRED, field, KI_STR(""), one->text);
+        break;
     case CHOICE:
         kt_check_one_of(c->causes, field, val, one->text);
         break;
@@ -215,6 +265,9 @@ static void check_value(kt_checked *c, const rule *one, const char *field, yyjso
     case DOMAIN_PATH:
         check_domain_path(c, field, kt_json_str(val));
         break;
+    case NOT_NEGATIVE:
+        kt_check_amount(c->causes, field, KI_STR(""), val);
+        break;
     case SELECTOR:
         kt_check_selector(c->causes, field, val);
         break;
@@ -225,7 +278,7 @@ static void check_value(kt_checked *c, const rule *one, const char *field, yyjso
         break;
     default:
         if (why)
-            kt_causes_add(c->causes, KT_CAUSE_INVALID, field, kt_json_str(val), why);
+            kt_causes_add(c->causes, KT_CAUSE_INVALID, field, yyjson_is_str(val) ? kt_json_str(val) : KI_STR(""), why);
     }
 }
 
@@ -234,20 +287,15 @@ static void check_value(kt_checked *c, const rule *one, const char *field, yyjso
 static void walk(kt_checked *c, const rule *one, const char *rest, char field[FIELD_SIZE], yyjson_val *old,
                  yyjson_val *val);
 
-/* Checks the elements of a list, or the values of a map. `rest` is the path behind them. */
+/* Checks the elements of a list. `rest` is the path behind their brackets. */
 static void walk_each(kt_checked *c, const rule *one, const char *rest, char field[FIELD_SIZE], yyjson_val *val) {
     size_t end = strlen(field), index, count;
-    yyjson_val *key, *element;
+    yyjson_val *element;
     yyjson_arr_foreach(val, index, count, element) {
         if (kt_causes_is_full(c->causes))
             break;
-        snprintf(field + end, FIELD_SIZE - end, "[%zu]", index);
-        walk(c, one, rest, field, NULL, element);
-    }
-    yyjson_obj_foreach(val, index, count, key, element) {
-        if (kt_causes_is_full(c->causes))
-            break;
-        snprintf(field + end, FIELD_SIZE - end, "[%s]", yyjson_get_str(key));
+        if (rest[-1] == ']')
+            snprintf(field + end, FIELD_SIZE - end, "[%zu]", index);
         walk(c, one, rest, field, NULL, element);
     }
     field[end] = '\0';
@@ -261,13 +309,13 @@ static void walk(kt_checked *c, const rule *one, const char *rest, char field[FI
         return;
     }
     rest += *rest == '.';
-    size_t end = strlen(field), size = strcspn(rest, ".[{?");
+    size_t end = strlen(field), size = strcspn(rest, ".[<?");
     yyjson_val *member = yyjson_obj_getn(val, rest, size);
     const char *next = rest + size + (rest[size] == '?');
     if (rest[size] == '?' && (!member || yyjson_is_null(member)))
         return;
     snprintf(field + end, FIELD_SIZE - end, "%s%.*s", end ? "." : "", (int)size, rest);
-    if (*next == '[' || *next == '{')
+    if (*next == '[' || *next == '<')
         walk_each(c, one, next + 2, field, member);
     else
         walk(c, one, next, field, yyjson_obj_getn(old, rest, size), member);

@@ -2,6 +2,7 @@
 #include "testing/validation/validate.h"
 
 #include "src/object/label.h"
+#include "testing/validation/address.h"
 #include "testing/values/json.h"
 
 #define WILDCARD_MESSAGE \
@@ -64,6 +65,8 @@ const char *kt_validate_port_name(ki_str name) {
 static const char *validate_name(const ki_resource *resource, ki_str name, bool is_prefix) {
     if (strcmp(resource->group, "rbac.authorization.k8s.io") == 0)
         return kt_validate_segment(name);
+    if (resource == KI_IPADDRESSES)
+        return kt_address_problem(name, NULL);
     bool is_core = resource->group[0] == '\0';
     if (is_prefix && name.size && name.data[name.size - 1] == '-')
         name.size--; /* the generated part follows */

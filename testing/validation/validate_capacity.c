@@ -13,7 +13,7 @@
 enum {
     FIELD_SIZE = 512,
     COMPARED_MAX = 200, /* elements of a list that are compared with each other */
-    AMOUNTS_MAX = 1000  /* of a limit that are compared with each other */
+    AMOUNTS_MAX = 200   /* of a limit that are compared with each other */
 };
 
 static const ki_str nothing = { NULL, 0 };

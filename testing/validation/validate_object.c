@@ -74,6 +74,7 @@ static const kind kinds[] = {
     { "resource.k8s.io", "resourceclaims", "resource claim", kt_check_resource_claim },
     { "resource.k8s.io", "resourceclaimtemplates", "resource claim template", kt_check_resource_claim_template },
     { "scheduling.k8s.io", "priorityclasses", "priority class", kt_check_priority_class },
+    { "storage.k8s.io", "volumeattachments", "volume attachment", kt_check_volume_attachment },
 };
 
 /* Checks of updates of the status. */

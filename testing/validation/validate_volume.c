@@ -2,6 +2,7 @@
 #include "testing/validation/kinds.h"
 
 #include "src/base/quantity.h"
+#include "src/object/label.h"
 #include "testing/values/index.h"
 #include "testing/values/json.h"
 
@@ -207,4 +208,19 @@ void kt_check_volume(kt_checked *c) {
         check_source_members(c, first);
     if (c->old)
         check_volume_change(c);
+}
+
+void kt_check_volume_attachment(kt_checked *c) {
+    static const char one_of[] = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+    yyjson_val *source = yyjson_obj_get(c->spec, "source");
+    ki_str name = kt_json_get_str(source, "persistentVolumeName");
+    const char *why = ki_label_check_subdomain(name);
+    bool is_inline = has(source, "inlineVolumeSpec"), is_named = has(source, "persistentVolumeName");
+    if (is_inline == is_named)
+        kt_causes_add(c->causes, is_inline ? KT_CAUSE_FORBIDDEN : KT_CAUSE_REQUIRED, "spec.source", nothing, one_of);
+    else if (is_named && !name.size)
+        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "spec.source.persistentVolumeName", nothing,
+                      "must specify non empty persistentVolumeName");
+    if (is_named && why)
+        kt_causes_add(c->causes, KT_CAUSE_INVALID, "spec.source.persistentVolumeName", name, why);
 }
