@@ -58,6 +58,10 @@ static const struct {
 
 #define TCP "{\"protocol\":\"TCP\"}"
 #define MODE "{\"defaultMode\":420}"
+#define SELECTORS "\"matchPolicy\":\"Equivalent\",\"namespaceSelector\":{},\"objectSelector\":{}"
+#define WEBHOOK "\"failurePolicy\":\"Fail\",\"timeoutSeconds\":10," SELECTORS
+#define ANY_SCOPE "{\"scope\":\"*\"}"
+#define FAILS "{\"failurePolicy\":\"Fail\"}"
 #define MESSAGES "\"terminationMessagePath\":\"/dev/termination-log\",\"terminationMessagePolicy\":\"File\""
 
 /* Constant defaults of the members of one type. */
@@ -90,6 +94,19 @@ static const struct {
     { "JobTemplateSpec", "{\"metadata\":{}}" },
     { "PersistentVolumeClaimSpec", "{\"volumeMode\":\"Filesystem\"}" },
     { "HPAScalingRules", "{\"selectPolicy\":\"Max\"}" },
+    { "ValidatingWebhook", "{" WEBHOOK "}" },
+    { "MutatingWebhook", "{\"reinvocationPolicy\":\"Never\"," WEBHOOK "}" },
+    { "RuleWithOperations", ANY_SCOPE },
+    { "NamedRuleWithOperations", ANY_SCOPE },
+    { "MatchResources", "{" SELECTORS "}" },
+    { "ValidatingAdmissionPolicySpec", FAILS },
+    { "MutatingAdmissionPolicySpec", FAILS },
+    { "ServiceReference", "{\"port\":443}" }, /* of a webhook or an APIService */
+    { "IngressClassParametersReference", "{\"scope\":\"Cluster\"}" },
+    { "ResourceClaimTemplateSpec", "{\"metadata\":{}}" },
+    { "DeviceToleration", "{\"operator\":\"Equal\"}" },
+    { "FlowSchemaSpec", "{\"matchingPrecedence\":1000}" },
+    { "QueuingConfiguration", "{\"queues\":64,\"handSize\":8,\"queueLengthLimit\":50}" },
     { "LimitedPriorityLevelConfiguration", "{\"nominalConcurrencyShares\":30,\"lendablePercent\":0}" },
     { "CSIDriverSpec",
       "{\"attachRequired\":true,\"podInfoOnMount\":false,\"volumeLifecycleModes\":[\"Persistent\"],\"storageCapacity\":"
@@ -183,8 +200,11 @@ static void fill_volume(filler *f, yyjson_mut_val *obj) {
 static void fill_service(filler *f, yyjson_mut_val *spec) {
     bool external = is(spec, "type", "ExternalName"), balanced = is(spec, "type", "LoadBalancer");
     yyjson_mut_val *ip = get(spec, "clusterIP");
-    if (external)
+    if (external) {
+        if (is(spec, "internalTrafficPolicy", "Cluster"))
+            yyjson_mut_obj_remove_key(spec, "internalTrafficPolicy");
         return;
+    }
     put_text(f, spec, "internalTrafficPolicy", "Cluster");
     /* A service without addresses and selector has addresses of both families. */
     bool is_dual = is(spec, "clusterIP", "None") && yyjson_mut_obj_size(get(spec, "selector")) == 0;
@@ -205,8 +225,8 @@ static void fill_service(filler *f, yyjson_mut_val *spec) {
 }
 
 static void fill_service_port(filler *f, yyjson_mut_val *obj) {
-    yyjson_mut_val *port = get(obj, "port");
-    if (port && !get(obj, "targetPort"))
+    yyjson_mut_val *port = get(obj, "port"), *target = get(obj, "targetPort");
+    if (port && (!target || (yyjson_mut_is_int(target) && !yyjson_mut_get_sint(target))))
         put(f, obj, "targetPort", yyjson_mut_val_mut_copy(f->doc, port));
 }
 
@@ -319,6 +339,38 @@ static void fill_node_status(filler *f, yyjson_mut_val *obj) {
         put(f, obj, "allocatable", yyjson_mut_val_mut_copy(f->doc, capacity));
 }
 
+/* The number of devices of a request; "All" has none. */
+static void fill_device_request(filler *f, yyjson_mut_val *obj) {
+    put_text(f, obj, "allocationMode", "ExactCount");
+    if (is(obj, "allocationMode", "ExactCount"))
+        put_json(f, obj, "count", "1");
+}
+
+/* Sets the members of `obj` that `from` has and `obj` lacks. */
+static void fill_from(filler *f, yyjson_mut_val *obj, yyjson_mut_val *from) {
+    size_t index, count;
+    yyjson_mut_val *key, *val;
+    yyjson_mut_obj_foreach(from, index, count, key, val) {
+        if (!yyjson_mut_obj_getn(obj, yyjson_mut_get_str(key), yyjson_mut_get_len(key)) &&
+            !yyjson_mut_obj_add(obj, yyjson_mut_val_mut_copy(f->doc, key), yyjson_mut_val_mut_copy(f->doc, val)))
+            f->failed = true;
+    }
+}
+
+static void fill_limit(filler *f, yyjson_mut_val *item) {
+    yyjson_mut_val *most = get(item, "max"), *least = get(item, "min"), *limits = get(item, "default");
+    bool has_any = yyjson_mut_obj_size(most) || yyjson_mut_obj_size(least) || yyjson_mut_obj_size(limits);
+    if (!is(item, "type", "Container") || !has_any)
+        return;
+    if (yyjson_mut_obj_size(most) && (limits = object_at(f, item, "default")) != NULL)
+        fill_from(f, limits, most);
+    yyjson_mut_val *requests = object_at(f, item, "defaultRequest");
+    if (!requests)
+        return;
+    fill_from(f, requests, limits);
+    fill_from(f, requests, least);
+}
+
 static void fill_slice_port(filler *f, yyjson_mut_val *obj) {
     put_text(f, obj, "name", "");
 }
@@ -337,19 +389,13 @@ static void fill_replication(filler *f, yyjson_mut_val *root) {
 
 /* Sets the missing resource requests of a container or pod to its limits. */
 static void fill_requests(filler *f, yyjson_mut_val *obj) {
-    size_t index, count;
-    yyjson_mut_val *key, *val;
     yyjson_mut_val *resources = get(obj, "resources"), *limits = get(resources, "limits");
     if (!yyjson_mut_is_obj(limits) || yyjson_mut_obj_size(limits) == 0)
         return;
     yyjson_mut_val *requests = object_at(f, resources, "requests");
     if (!requests)
         return;
-    yyjson_mut_obj_foreach(limits, index, count, key, val) {
-        if (!yyjson_mut_obj_getn(requests, yyjson_mut_get_str(key), yyjson_mut_get_len(key)) &&
-            !yyjson_mut_obj_add(requests, yyjson_mut_val_mut_copy(f->doc, key), yyjson_mut_val_mut_copy(f->doc, val)))
-            f->failed = true;
-    }
+    fill_from(f, requests, limits);
 }
 
 static void fill_requests_of(filler *f, yyjson_mut_val *containers) {
@@ -437,6 +483,9 @@ static const struct {
     { "HorizontalPodAutoscalerSpec", "io.k8s.api.autoscaling.v2", fill_autoscaler },
     { "HorizontalPodAutoscalerBehavior", NULL, fill_behavior },
     { "EndpointPort", "io.k8s.api.discovery.v1", fill_slice_port },
+    { "LimitRangeItem", NULL, fill_limit },
+    { "ExactDeviceRequest", NULL, fill_device_request },
+    { "DeviceSubRequest", NULL, fill_device_request },
     { "LoadBalancerIngress", NULL, fill_ingress_address },
     { "PodStatus", NULL, fill_pod_status },
     { "NodeSpec", NULL, fill_node_spec },

@@ -360,6 +360,7 @@ TABLE_TEST(lists_watches_and_namespaces_that_end, "lists")
 TABLE_TEST(deletes_respond_with_the_object_or_a_status, "deletes")
 TABLE_TEST(quantities_are_stored_in_their_canonical_form, "quantities")
 TABLE_TEST(scales_are_applied_and_requests_for_certificates_approved, "subresources")
+TABLE_TEST(objects_of_rarer_kinds_get_their_defaults, "defaults")
 TABLE_TEST(values_that_are_not_checked_are_known, "unchecked")
 TABLE_TEST(values_that_a_kind_does_not_take_are_rejected, "values")
 
