@@ -4,7 +4,7 @@
 #include "bench/small_objects.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/cache/listener/pending.h"
+#include "src/cache/listener/change_log.h"
 #include "tests/support/selected.h"
 
 enum {
@@ -16,19 +16,26 @@ enum {
 /* --- waiting changes ---------------------------------------------------------------------------------------------- */
 
 static void measure_pending(ki_object **old, ki_object **new) {
-    ki_pending pending;
+    ki_change_log log;
+    ki_change_reader reader = { .at = NULL };
+    ki_engine *engine;
+    ki_engine_options options = KI_ENGINE_OPTIONS(.allocator = &counting);
+    need(!ki_engine_new(&options, &engine, NULL), "an engine");
+    need(!ki_change_log_init(&log, engine, NULL), "a log");
+    ki_change_log_attach(&log, &reader);
     counted.bytes_held = 0;
-    ki_pending_init(&pending, &counting);
     int64_t from = now_ns();
     for (unsigned i = 0; i < OBJECTS; i++) {
         const ki_change change = { .type = KI_EVENT_UPDATE, .obj = new[i], .old = old[i] };
-        need(!ki_pending_push(&pending, &change), "push");
+        need(!ki_change_log_append(&log, &change), "append");
     }
+    (void)ki_change_log_publish(&log);
     int64_t pushed = now_ns();
     double bytes = (double)counted.bytes_held / OBJECTS;
     printf("  %-44s %8.1f bytes %8.0f ns   goal: %d bytes: %s\n", "all", bytes, (double)(pushed - from) / OBJECTS,
            GOAL_BYTES, bytes <= GOAL_BYTES ? "met" : "MISSED");
-    ki_pending_clear(&pending);
+    ki_change_log_free(&log);
+    ki_engine_free(engine);
 }
 
 /* --- a late handler ----------------------------------------------------------------------------------------------- */

@@ -6,7 +6,6 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/cache/informer/informer_parts.h"
-#include "src/cache/listener/listener.h"
 #include "src/cache/store/snapshot.h"
 #include "src/object/object_memory.h"
 #include "src/object/pack.h"
@@ -35,15 +34,6 @@ static size_t deleted_bytes(const ki_informer *informer) {
     return trees + bytes_of(&sum.memory) - sum.memory.dictionaries;
 }
 
-static size_t waiting_bytes(ki_informer *informer) {
-    size_t bytes = 0;
-    ki_mutex_lock(&informer->registry_lock); /* not the lock that the loop has for each change */
-    for (ki_listener *listener = informer->registered; listener; listener = listener->next_registered)
-        bytes += ki_listener_waiting_bytes(listener);
-    ki_mutex_unlock(&informer->registry_lock);
-    return bytes;
-}
-
 void ki_informer_memory_sized(ki_informer *informer, ki_memory *ret_memory, size_t size) {
     ki_object_memory_sum sum = { .codec_count = 0 };
     if (!ki_engine_is_forked(informer->engine)) { /* else nothing of the informer may be read */
@@ -53,7 +43,7 @@ void ki_informer_memory_sized(ki_informer *informer, ki_memory *ret_memory, size
         const ki_object_format *newest = format ? ki_object_format_newest(format) : NULL;
         sum.memory.shared = newest ? ki_object_format_group_bytes(newest) : 0;
         ki_object_format_add_memory(newest, &sum);
-        sum.memory.waiting = waiting_bytes(informer);
+        sum.memory.waiting = ki_change_log_bytes(&informer->processor.log);
         sum.memory.total =
             bytes_of(&sum.memory) + sum.memory.shared + sum.memory.indexes + sum.memory.deleted + sum.memory.waiting;
     }

@@ -153,8 +153,8 @@ void ki_informer_end_removed(ki_informer *informer);
 /* wait_for.c: returns true if the informer is stopped or its engine has ended. Caller holds wait_lock. */
 bool ki_informer_has_ended(const ki_informer *informer);
 void ki_informer_init_waits(ki_informer *informer);
-/* Decides waits after a change of the store. `deltas`: the objects that changed; NULL: any can have, as by a list.
- * Loop. */
+/* Decides waits after a change of the store. `deltas`: the objects that changed, or the end of a list; NULL: objects
+ * may be gone. Loop. */
 void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas);
 /* Ends all waits of a stopped informer. Loop. */
 void ki_informer_end_waits(ki_informer *informer);
@@ -206,8 +206,6 @@ void ki_informer_log_state(ki_informer *informer, bool has_cause);
 /* packing.c: gets what the store keeps of an object: its key, the packed object, or `obj` itself, as a reference.
  * Errors: KI_ERR_NO_MEMORY. Loop. */
 ki_status ki_informer_kept(ki_object *obj, ki_object **ret_kept);
-/* packing.c: the `pack` of the processor; `user` is the informer. Loop; caller holds change_lock. */
-ki_object *ki_informer_pack_waiting(const ki_change *change, void *user);
 /* informer_memory.c: reports the objects' memory once above the limit. Loop; not under change_lock. */
 void ki_informer_check_memory(ki_informer *informer);
 /* informer_memory.c: returns true above the informer's limit, and until a tenth is free. Any thread. */
@@ -219,8 +217,7 @@ size_t ki_informer_object_bytes(const ki_informer *informer);
 void ki_informer_train(ki_informer *informer);
 /* process_item.c: drops the staged changes. Loop; caller holds change_lock. */
 void ki_informer_drop_staged(ki_informer *informer);
-/* process_item.c: the process loop's step; `user` is the informer. Notifies of what is stored, or pops and
- * processes. */
+/* process_item.c: the process loop's step; `user` is the informer. Pops and processes. */
 ki_status ki_informer_step(void *user, ki_error *err);
 /* Wakes the listeners after the last of some steps. */
 void ki_informer_pause(void *user);

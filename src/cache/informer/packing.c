@@ -17,15 +17,6 @@ ki_status ki_informer_kept(ki_object *obj, ki_object **ret_kept) {
     return KI_OK;
 }
 
-/* The store has the packed object already, unless it keeps less, or a later state. */
-ki_object *ki_informer_pack_waiting(const ki_change *change, void *user) {
-    const ki_informer *informer = user;
-    ki_object *stored = ki_store_known(informer->store, ki_object_key(change->obj));
-    if (stored && ki_object_is_packed(stored) && ki_object_is_same_state(stored, change->obj))
-        return ki_object_ref(stored);
-    return ki_object_pack(change->obj);
-}
-
 void ki_informer_train(ki_informer *informer) {
     ki_object_format *first = informer->options.format, *format = first ? ki_object_format_newest(first) : NULL;
     size_t bytes = ki_store_object_bytes(informer->store), count = 0;

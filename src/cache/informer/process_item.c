@@ -4,8 +4,7 @@
  * The step goes through the deltas once. It stages the store's next snapshot and, in the processor's log, the changes
  * for the listeners. With the last part it publishes both, so readers see a whole list or nothing of it. If that
  * fails, because memory runs out or an index was added meanwhile, what is staged is dropped: nothing has changed, and
- * the queue passes the item again, or a list from its beginning. Once published, the log goes to the listeners. What
- * does not get there in this step, because it is much or memory runs out, the next steps take up before they pop.
+ * the queue passes the item again, or a list from its beginning.
  *
  * Once the informer is removed, each step drops what it pops. */
 #include "src/cache/informer/informer_parts.h"
@@ -78,34 +77,56 @@ static const char *version_after(const ki_informer *informer, const ki_deltas *d
     return is_last && version[0] ? version : NULL;
 }
 
-static ki_status stage_put(ki_informer *informer, ki_object *obj) {
+/* Has the mutation detector watch what handlers and readers get. */
+static void watch_for_mutations(ki_informer *informer, const ki_object *obj, const ki_object *kept) {
+    if (!informer->options.detect_mutations)
+        return;
+    ki_mutation_detector_add(&informer->detector, obj);
+    if (kept != obj)
+        ki_mutation_detector_add(&informer->detector, kept);
+}
+
+/* `read`, equal to `obj`, is what index functions get. */
+static ki_status stage_put(ki_informer *informer, ki_object *obj, const ki_object *read) {
     ki_object *kept;
     ki_status status = ki_informer_kept(obj, &kept);
     if (status)
         return status;
-    status = ki_store_stage_put(informer->store, kept, ki_object_is_packed(kept) ? obj : kept);
+    status = ki_store_stage_put(informer->store, kept, ki_object_is_packed(kept) ? read : kept);
+    watch_for_mutations(informer, obj, kept);
     ki_object_unref(kept);
     return status;
 }
 
-/* Stages the deltas of one key, from `*at` on: the store's next state, and the changes for the listeners. */
+/* Stages the deltas of one key, from `*at` on: the store's next state, and the changes for the listeners. What waits
+ * for a thread behind others waits packed, as the store has it. */
 static ki_status stage_key(ki_informer *informer, const ki_deltas *deltas, size_t *at, const char *version) {
     ki_store *store = informer->store;
     const char *key = ki_object_key(deltas->items[*at].obj);
-    ki_object *known = ki_store_known(store, key), *state = known;
+    ki_object *known = ki_store_known(store, key), *state = known, *packed = NULL;
+    const ki_object *read = NULL;                  /* `state`, before it was packed */
     ki_feed *feed = ki_feed_of_key(informer, key); /* NULL: of a namespace that was removed */
     ki_unreadable *unreadable = feed ? &feed->unreadable : NULL;
     ki_status status;
     do {
-        status = apply(informer, unreadable, &deltas->items[(*at)++], &state);
+        ki_change delta = deltas->items[(*at)++];
+        ki_object *given = delta.obj, *old = packed;
+        if (ki_processor_is_behind(&informer->processor))
+            packed = delta.obj = ki_object_pack(given);
+        status = apply(informer, unreadable, &delta, &state);
+        read = state == delta.obj ? given : read;
+        if (packed != old)
+            ki_object_unref(state == old ? packed : old);
+        packed = state == old ? old : packed;
     } while (!status && *at < deltas->count && strcmp(ki_object_key(deltas->items[*at].obj), key) == 0);
-    if (status || state == known)
-        return status;
-    (void)ki_engine_work(informer->engine, 1); /* a change of the store costs as much as taking the key */
-    status = ki_store_begin(store, version, NULL);
-    if (status)
-        return status;
-    return state ? stage_put(informer, state) : ki_store_stage_delete(store, key);
+    if (!status && state != known) {
+        (void)ki_engine_work(informer->engine, 1); /* a change of the store costs as much as taking the key */
+        status = ki_store_begin(store, version, NULL);
+        if (!status)
+            status = state ? stage_put(informer, state, read) : ki_store_stage_delete(store, key);
+    }
+    ki_object_unref(packed);
+    return status;
 }
 
 static void publish_staged(ki_informer *informer, const ki_deltas *deltas, const char *version) {
@@ -138,48 +159,6 @@ static ki_status store_changes(ki_informer *informer, const ki_deltas *deltas) {
 void ki_informer_drop_staged(ki_informer *informer) {
     ki_deferred_add_snapshot(&informer->deferred, ki_store_abandon(informer->store));
     ki_processor_drop(&informer->processor);
-}
-
-/* --- notifying ---------------------------------------------------------------------------------------------------- */
-
-/* Checks the waits against an object of a list. */
-static void check_listed(ki_informer *informer, const ki_change *change) {
-    if (change->is_listed && atomic_load(&informer->wait_count) > 0)
-        ki_informer_check_waits(informer, &(ki_deltas){ .items = change, .count = 1 });
-}
-
-/* The cache's object can be another one than the handlers': packed (pack.h). */
-static void watch_for_mutations(ki_informer *informer, const ki_change *change) {
-    const ki_object *stored = ki_store_known(informer->store, ki_object_key(change->obj));
-    if (change->obj == change->old || !stored)
-        return;
-    bool is_packed = stored != change->obj && ki_object_is_packed(stored);
-    if (stored != change->obj && (!is_packed || !ki_object_is_same_state(stored, change->obj)))
-        return; /* it has changed since */
-    ki_mutation_detector_add(&informer->detector, change->obj);
-    if (is_packed)
-        ki_mutation_detector_add(&informer->detector, stored);
-}
-
-/* Notifies the listeners of published changes, or releases dropped ones: at most `*units`, and subtracts their number.
- * Caller holds change_lock. */
-static ki_status notify_some(ki_informer *informer, size_t *units, ki_error *err) {
-    ki_change change;
-    ki_status status = KI_OK;
-    ki_processor_release_some(&informer->processor, units);
-    for (; *units > 0 && !(status = ki_processor_notify_next(&informer->processor, &change)); --*units) {
-        check_listed(informer, &change);
-        if (informer->options.detect_mutations)
-            watch_for_mutations(informer, &change);
-        ki_change_release(&change);
-    }
-    return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, "notifying of a change") : KI_OK;
-}
-
-/* Notifies of what is published, unless it is the work of many parts. */
-static ki_status notify_of(ki_informer *informer, const ki_deltas *deltas, ki_error *err) {
-    size_t units = 2 * deltas->count; /* two for a recreated object (another uid) */
-    return informer->processor.changes.count <= units ? notify_some(informer, &units, err) : KI_OK;
 }
 
 /* --- steps -------------------------------------------------------------------------------------------------------- */
@@ -244,15 +223,11 @@ static void note_synced(ki_informer *informer) {
     log_synced(informer);
 }
 
-static bool has_more(const ki_informer *informer) {
-    return informer->processor.changes.count || informer->queue->ops->length(informer->queue) > 0;
-}
-
 /* Ends a step: wakes listeners, unless more changes follow at once, and releases the change lock. `is_stored`: the
  * store has the item in process, which is not counted as queued any more. */
 static void end_step(ki_informer *informer, bool is_stored) {
     size_t load = ki_processor_load(&informer->processor);
-    if (informer->processor.has_news && !has_more(informer))
+    if (informer->processor.has_news && informer->queue->ops->length(informer->queue) == 0)
         ki_processor_wake(&informer->processor);
     ki_fair_mutex_unlock(&informer->change_lock);
     ki_informer_note_queue(informer, load, is_stored);
@@ -276,13 +251,11 @@ static ki_status process_item(ki_informer *informer, const ki_deltas *deltas, bo
         status = ki_error_no_memory(err, "storing a change"); /* the item stays first */
     if (*ret_requeue)
         ki_informer_drop_staged(informer);
-    else if (!deltas->is_part)
-        status = notify_of(informer, deltas, err);
     bool is_done = !*ret_requeue && !deltas->is_part;
     end_step(informer, is_done);
     /* Also after a failure: the informer can be synced, with the first list's version, even then. */
     const ki_deltas none = { .count = 0 };
-    ki_informer_check_waits(informer, !is_done ? &none : deltas->resource_version ? NULL : deltas);
+    ki_informer_check_waits(informer, is_done ? deltas : &none);
     if (informer->on_deltas && !*ret_requeue)
         informer->on_deltas(deltas, informer->fetcher);
     ki_informer_doubt_missing(informer, deltas);
@@ -297,10 +270,17 @@ static ki_status process_deltas(const ki_deltas *deltas, void *user, bool *ret_r
     return status;
 }
 
-/* The queue is empty. */
+/* Takes the version of a drained queue. "": a list has none, or a namespace that was added is not listed yet. */
+static ki_status take_drained_version(ki_informer *informer, const char *version, ki_error *err) {
+    if (strcmp(version, informer->store_version) == 0)
+        return KI_OK;
+    ki_status status = ki_store_set_resource_version(informer->store, version, err);
+    return status ? status : ki_reflector_copy_version(informer->store_version, version, err);
+}
+
+/* The queue is empty: the store has all that was read. */
 static ki_status process_drained(ki_informer *informer, ki_error *err) {
     char version[KI_RESOURCE_VERSION_MAX + 1];
-    ki_status status = KI_OK;
     ki_feeds_version(informer, version);
     ki_informer_continue_resync(informer);
     ki_fair_mutex_lock(&informer->change_lock);
@@ -308,12 +288,7 @@ static ki_status process_drained(ki_informer *informer, ki_error *err) {
         ki_fair_mutex_unlock(&informer->change_lock);
         return KI_ERR_NOT_FOUND;
     }
-    /* "": a list has none, or a namespace that was added is not listed yet. */
-    if (strcmp(version, informer->store_version) != 0) {
-        status = ki_store_set_resource_version(informer->store, version, err);
-        if (!status)
-            status = ki_reflector_copy_version(informer->store_version, version, err);
-    }
+    ki_status status = take_drained_version(informer, version, err);
     if (!status)
         ki_feeds_catch_up(informer);
     note_synced(informer);
@@ -323,18 +298,6 @@ static ki_status process_drained(ki_informer *informer, ki_error *err) {
     const ki_deltas none = { .count = 0 };
     ki_informer_check_waits(informer, informer->selection->is_set ? NULL : &none);
     return status ? status : KI_ERR_NOT_FOUND;
-}
-
-/* Takes up what an item before left. */
-static ki_status notify_rest(ki_informer *informer, ki_error *err) {
-    int work_left = ki_engine_work_left(informer->engine);
-    size_t units = work_left < 1 ? 1 : work_left < KI_INFORMER_SLICE ? (size_t)work_left : KI_INFORMER_SLICE;
-    size_t left = units;
-    ki_fair_mutex_lock(&informer->change_lock);
-    ki_status status = notify_some(informer, &left, err);
-    end_step(informer, false);
-    (void)ki_engine_work(informer->engine, (int)(units - left));
-    return status;
 }
 
 /* The listeners get all changes of the steps before they are woken. */
@@ -347,19 +310,13 @@ void ki_informer_pause(void *user) {
     ki_fair_mutex_unlock(&informer->change_lock);
 }
 
-/* A step of the engine's loop has a limited number of units of work. This function counts its own: the changes that an
- * item before left, then what the queue passes. */
 ki_status ki_informer_step(void *user, ki_error *err) {
     ki_informer *informer = user;
-    const ki_processor *processor = &informer->processor;
-    ki_status status = processor->changes_state == KI_CHANGES_STAGED ? KI_OK : notify_rest(informer, err);
-    if (status || processor->changes_state != KI_CHANGES_STAGED)
-        return status;
-    status = ki_queue_pop_bounded(informer->queue, informer->engine, process_deltas, informer, err);
+    ki_status status = ki_queue_pop_bounded(informer->queue, informer->engine, process_deltas, informer, err);
     ki_informer_check_memory(informer);
     if (status == KI_ERR_CLOSED)
         ki_informer_end_removed(informer);
-    if (status == KI_ERR_NOT_FOUND)
+    else if (status == KI_ERR_NOT_FOUND || (!status && informer->queue->ops->length(informer->queue) == 0))
         status = process_drained(informer, err);
     return status;
 }

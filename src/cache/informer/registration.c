@@ -57,14 +57,14 @@ static ki_status join_in(ki_informer *informer, ki_listener *listener, int64_t r
     ki_status status = ki_informer_check_runs(informer, err);
     if (status)
         return status;
-    if (processor->started) {
-        ki_listener_set_replay(listener, ki_store_snapshot(informer->store), atomic_load(&informer->synced));
-        status = ki_listener_start(listener, processor->threaded, err);
-        if (status)
-            return status;
-    }
     ki_processor_add(processor, listener, resync_ns, ki_engine_now(informer->engine));
-    return KI_OK;
+    if (!processor->started)
+        return KI_OK;
+    ki_listener_set_replay(listener, ki_store_snapshot(informer->store));
+    status = ki_listener_start(listener, processor->threaded, err);
+    if (status && ki_processor_remove(processor, listener))
+        ki_processor_forget(processor, listener);
+    return status;
 }
 
 static bool is_called(const ki_handler *handler) {

@@ -160,7 +160,7 @@ static void report_index_errors(ki_task *task, void *user) {
 
 /* --- new ---------------------------------------------------------------------------------------------------------- */
 
-/* Makes what other threads share: the locks and health. */
+/* Makes what other threads share: the locks, health, and the log of changes. */
 static ki_status init_shared(ki_informer *informer, ki_error *err) {
     ki_status status = ki_fair_mutex_init(&informer->change_lock, informer->engine, err);
     if (status)
@@ -181,8 +181,14 @@ static ki_status init_shared(ki_informer *informer, ki_error *err) {
     if (status)
         goto no_health;
     status = ki_mutex_init(&informer->feed_lock, err);
+    if (status)
+        goto no_feed_lock;
+    status = ki_processor_init(&informer->processor, informer->engine,
+                               ki_period_ns(informer->options.given.resync_ms, KI_RESYNC_MIN_MS), err);
     if (!status)
         return KI_OK;
+    ki_mutex_destroy(&informer->feed_lock);
+no_feed_lock:
     ki_health_destroy(&informer->health);
 no_health:
     ki_cond_destroy(&informer->changed);
@@ -199,6 +205,7 @@ no_registry_lock:
 
 static void destroy_shared(ki_informer *informer) {
     ki_free(ki_engine_allocator(informer->engine), take_index_error(informer));
+    ki_processor_free(&informer->processor);
     ki_mutex_destroy(&informer->feed_lock);
     ki_health_destroy(&informer->health);
     ki_wait_table_free(&informer->waits);
@@ -268,9 +275,6 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     ki_task_init(&informer->relist_task, options->engine, list_again, informer);
     ki_task_init(&informer->report_task, options->engine, report_index_errors, informer);
     ki_deferred_init(&informer->deferred, options->engine);
-    ki_processor_init(&informer->processor, allocator, ki_period_ns(options->given.resync_ms, KI_RESYNC_MIN_MS));
-    informer->processor.pack = ki_informer_pack_waiting;
-    informer->processor.pack_user = informer;
     informer->selection = ki_selection_ref(options->selection);
     informer->is_custom = ki_resource_is_custom(&informer->selection->resource);
     ki_feed *feed;
@@ -326,16 +330,10 @@ static ki_status begin_resync(ki_informer *informer, int64_t now, ki_error *err)
     return KI_OK;
 }
 
-/* Returns true while a resync is queued, or its changes wait for memory. */
-static bool is_resyncing(const ki_informer *informer) {
-    return informer->queue->ops->is_resyncing(informer->queue) ||
-           informer->processor.changes_state == KI_CHANGES_PUBLISHED;
-}
-
 /* Starts a resync. Its listeners are chosen when it is queued, so the next resync waits until this one is processed. */
 static void resync(ki_timer *timer, void *user) {
     ki_informer *informer = user;
-    if (is_resyncing(informer)) {
+    if (informer->queue->ops->is_resyncing(informer->queue)) {
         informer->is_resync_waiting = true;
         return;
     }
@@ -348,7 +346,7 @@ static void resync(ki_timer *timer, void *user) {
 }
 
 void ki_informer_continue_resync(ki_informer *informer) {
-    if (!informer->is_resync_waiting || is_resyncing(informer))
+    if (!informer->is_resync_waiting || informer->queue->ops->is_resyncing(informer->queue))
         return;
     informer->is_resync_waiting = false;
     ki_timer_set(&informer->resync_timer, ki_engine_now(informer->engine));
@@ -583,7 +581,6 @@ void ki_informer_free(ki_informer *informer) {
     ki_feeds_free(informer);
     ki_informer_free_namespaces(informer);
     ki_snapshot_unref(informer->cleared);
-    ki_processor_free(&informer->processor);
     ki_deferred_free(&informer->deferred);
     ki_deleted_objects_free(&informer->deleted);
     ki_store_free(informer->store);

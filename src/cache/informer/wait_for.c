@@ -50,18 +50,24 @@ static bool has_seen_deletion(const ki_version_wait *wait, void *user) {
     return !self->informer->selection->is_set || ki_feeds_stored_version(self->informer, wait->key, name, version);
 }
 
-/* Checks the waits for deletions of the changed objects, or all (`deltas` NULL). Caller holds wait_lock. */
-static void check_deletions(ki_informer *informer, const ki_snapshot *now, const ki_deltas *deltas) {
-    cache_state state = { informer, now };
+/* Returns the version of the key's object; NULL: there is none. */
+static const char *version_of(const char *key, void *user) {
+    const cache_state *self = user;
+    const ki_object *obj = ki_snapshot_get(self->now, key);
+    return obj ? ki_object_resource_version(obj) : NULL;
+}
+
+/* Checks the waits for deletions of the changed objects, or all. Caller holds wait_lock. */
+static void check_deletions(ki_informer *informer, cache_state *state, const ki_deltas *deltas, bool checks_all) {
     if (!ki_informer_has_synced(informer))
         return;
-    if (!deltas || !informer->has_checked_deletions)
-        ki_wait_table_check_deletions(&informer->waits, NULL, has_seen_deletion, &state);
+    if (checks_all || !informer->has_checked_deletions)
+        ki_wait_table_check_deletions(&informer->waits, NULL, has_seen_deletion, state);
     informer->has_checked_deletions = true;
     for (size_t i = 0; deltas && i < deltas->count; i++)
         if (deltas->items[i].obj)
             ki_wait_table_check_deletions(&informer->waits, ki_object_key(deltas->items[i].obj), has_seen_deletion,
-                                          &state);
+                                          state);
 }
 
 /* Publishes the number of waits, and posts the callbacks of decided waits. Caller holds wait_lock. */
@@ -75,13 +81,17 @@ void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas) {
     if (atomic_load(&informer->wait_count) == 0)
         return;
     ki_snapshot *now = ki_store_snapshot(informer->store);
+    cache_state state = { informer, now };
+    bool is_list = deltas && deltas->resource_version;
     ki_mutex_lock(&informer->wait_lock);
     if (!atomic_load(&informer->has_new_set))
         ki_wait_table_seen(&informer->waits, NULL, ki_snapshot_resource_version(now), false);
     check_namespaces(informer);
     if (deltas)
         check_deltas(&informer->waits, deltas);
-    check_deletions(informer, now, deltas);
+    if (is_list) /* earlier parts had other objects */
+        ki_wait_table_check_objects(&informer->waits, version_of, &state);
+    check_deletions(informer, &state, deltas, !deltas || is_list);
     ki_wait_table_check_held(&informer->waits);
     publish_waits(informer);
     ki_mutex_unlock(&informer->wait_lock);

@@ -45,6 +45,23 @@ static void leave_list(ki_version_wait *wait) {
     wait->at = NULL;
 }
 
+static void enter_keyed(ki_wait_table *table, ki_version_wait *wait) {
+    wait->next_keyed = table->keyed;
+    wait->at_keyed = &table->keyed;
+    if (wait->next_keyed)
+        wait->next_keyed->at_keyed = &wait->next_keyed;
+    table->keyed = wait;
+}
+
+static void leave_keyed(ki_version_wait *wait) {
+    if (!wait->at_keyed)
+        return;
+    *wait->at_keyed = wait->next_keyed;
+    if (wait->next_keyed)
+        wait->next_keyed->at_keyed = wait->at_keyed;
+    wait->at_keyed = NULL;
+}
+
 void ki_wait_table_init(ki_wait_table *table, const ki_allocator *allocator, uint64_t seed) {
     *table = (ki_wait_table){ .allocator = allocator, .seed = seed };
 }
@@ -96,6 +113,7 @@ static ki_wait_group *group_of(ki_wait_table *table, const char *key) {
 
 static void stop_waiting(ki_wait_table *table, ki_version_wait *wait) {
     leave_list(wait);
+    leave_keyed(wait);
     if (wait->group)
         ki_heap_remove(&wait->group->by_version, &wait->reached);
     ki_multimap_remove(&table->maps->by_key, &wait->of_key);
@@ -117,7 +135,7 @@ ki_status ki_wait_table_add(ki_wait_table *table, ki_version_wait *wait) {
     wait->status = KI_OK;
     wait->number = number_of(wait->version);
     wait->sequence = table->next_sequence++;
-    wait->at = NULL;
+    wait->at = wait->at_keyed = NULL;
     wait->due = wait->reached = (ki_heap_node){ .is_in = false };
     wait->of_key = wait->of_user = (ki_multimap_node){ .previous = NULL };
     if (table->count == 0 && !make_maps(table))
@@ -128,6 +146,8 @@ ki_status ki_wait_table_add(ki_wait_table *table, ki_version_wait *wait) {
         return KI_ERR_NO_MEMORY;
     }
     ki_heap_put(&table->due, &wait->due, wait->deadline, wait->sequence);
+    if (wait->key && !wait->uid)
+        enter_keyed(table, wait);
     if (wait->uid)
         enter_list(&table->deletions, wait);
     else if (wait->number)
@@ -231,6 +251,16 @@ void ki_wait_table_seen_in(ki_wait_table *table, const char *namespace_name, con
     ki_wait_group *group = table->count ? ki_map_get(&table->maps->groups, ki_str_of(namespace_name)) : NULL;
     if (group && namespace_name[0]) /* "": the whole cache */
         meet_group(table, group, &seen);
+}
+
+void ki_wait_table_check_objects(ki_wait_table *table, const char *(*version_of)(const char *key, void *user),
+                                 void *user) {
+    for (ki_version_wait *next, *wait = table->keyed; wait; wait = next) {
+        const char *version = version_of(wait->key, user);
+        next = wait->next_keyed;
+        if (version)
+            ki_wait_table_check(table, wait, version, true);
+    }
 }
 
 void ki_wait_table_check_deletions(ki_wait_table *table, const char *key,

@@ -42,7 +42,8 @@ struct ki_version_wait {
     ki_heap_node due;     /* by deadline; of a decided wait with a handler: by arrival */
     ki_heap_node reached; /* in `by_version` of its group */
     ki_multimap_node of_key, of_user;
-    ki_version_wait *next, **at; /* in a list; `at` NULL: in none */
+    ki_version_wait *next, **at;             /* in a list; `at` NULL: in none */
+    ki_version_wait *next_keyed, **at_keyed; /* in `keyed` */
 };
 
 typedef struct ki_wait_maps {
@@ -57,6 +58,7 @@ typedef struct ki_wait_table {
     ki_wait_maps *maps;         /* NULL: no wait was added yet, or all were cancelled */
     ki_version_wait *held;      /* list: see `may_lack` */
     ki_version_wait *deletions; /* list of undecided waits for a deletion */
+    ki_version_wait *keyed;     /* list of undecided waits for a version of a key's object */
     size_t count;               /* undecided waits */
     uint64_t seed, next_sequence;
     bool is_set; /* each namespace has a version of its own. Set by the caller before the first wait */
@@ -84,6 +86,9 @@ void ki_wait_table_decide(ki_wait_table *table, ki_version_wait *wait, ki_status
 void ki_wait_table_seen(ki_wait_table *table, const char *key, const char *version, bool is_deleted);
 /* Decides the waits with a key in a namespace of a set: the cache has all of the namespace at `version`. */
 void ki_wait_table_seen_in(ki_wait_table *table, const char *namespace_name, const char *version);
+/* Decides the waits that the versions of their keys' objects end. `version_of` returns NULL for a key without one. */
+void ki_wait_table_check_objects(ki_wait_table *table, const char *(*version_of)(const char *key, void *user),
+                                 void *user);
 /* Decides the waits for a deletion of which `has_seen` returns true: those of a key, or all (NULL). */
 void ki_wait_table_check_deletions(ki_wait_table *table, const char *key,
                                    bool (*has_seen)(const ki_version_wait *wait, void *user), void *user);

@@ -1,10 +1,11 @@
-/* listener.c: delivers one notification at a time: first the objects of the replay, then the pending changes, with
+/* listener.c: delivers one notification at a time: first the objects of the replay, then the changes of the log, with
  * on_synced at its place. */
 #include "src/cache/listener/listener.h"
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/engine/callback.h"
+#include "src/object/object.h"
 #include "src/object/selector.h"
 
 enum {
@@ -61,7 +62,6 @@ ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_
     listener->on_loop = options->registration->on_loop;
     listener->on_end = options->on_end;
     listener->end_user = options->end_user;
-    ki_pending_init(&listener->pending, allocator);
     ki_task_init(&listener->task, options->engine, run_turn, listener);
     *ret_listener = listener;
     return KI_OK;
@@ -81,6 +81,12 @@ static void drop_replay(ki_listener *listener, bool on_loop) {
         ki_deferred_add_snapshot(listener->deferred, end_replay(listener));
     else
         ki_snapshot_unref(end_replay(listener));
+}
+
+/* What waits is not kept for the listener any more. */
+static void leave_log(ki_listener *listener) {
+    if (listener->processor)
+        ki_change_log_detach(&listener->processor->log, &listener->reader);
 }
 
 static void call_on_removed(ki_listener *listener) {
@@ -104,7 +110,7 @@ void ki_listener_free(ki_listener *listener) {
     if (!listener->is_closed)
         call_on_removed(listener);
     const ki_allocator *allocator = ki_engine_allocator(listener->engine);
-    ki_pending_clear(&listener->pending);
+    leave_log(listener);
     ki_semaphore_destroy(&listener->wake_up);
     ki_mutex_destroy(&listener->mutex);
     ki_selector_free(listener->selector);
@@ -136,24 +142,14 @@ static bool filter(const ki_listener *listener, ki_event *event) {
     return event->type == KI_EVENT_DELETE ? was : is;
 }
 
-/* Returns true if the listener ended while its filter ran (a filter can remove its own handler): no callback may
- * start. */
-static bool has_ended_in_filter(ki_listener *listener) {
-    if (!listener->handler.filter)
-        return false;
-    ki_mutex_lock(&listener->mutex);
-    bool has_ended = listener->is_removed || listener->is_stopped;
-    ki_mutex_unlock(&listener->mutex);
-    return has_ended;
-}
-
 /* Calls the handler for one change, which is borrowed. No lock is held. */
 static void call_handler(ki_listener *listener, const ki_change *change) {
     const ki_handler *handler = &listener->handler;
     ki_event event = { .obj = change->obj, .old = change->old, .informer = listener->informer, .type = change->type };
     ki_callback callback;
     ki_callback_enter(&callback, listener->owner);
-    if (filter(listener, &event) && !has_ended_in_filter(listener)) {
+    /* A filter can remove its own handler: no callback may start. */
+    if (filter(listener, &event) && !atomic_load(&listener->has_ended)) {
         const bool is_add = event.type == KI_EVENT_ADD, is_update = event.type == KI_EVENT_UPDATE;
         event.old = is_update ? event.old : NULL;
         event.is_in_initial_list = is_add && change->is_in_initial_list;
@@ -202,7 +198,9 @@ static void call_on_changed(ki_listener *listener) {
     ki_callback_leave(&callback);
 }
 
-static void call_on_namespaces_synced(ki_listener *listener) {
+/* `count`: of the processor, read before the mark. */
+static void call_on_namespaces_synced(ki_listener *listener, unsigned count) {
+    listener->namespaces_reported = count;
     if (listener->handler.on_namespaces_synced) {
         ki_callback callback;
         ki_callback_enter(&callback, listener->owner);
@@ -221,66 +219,72 @@ typedef enum next_step {
     STEP_END
 } next_step;
 
-/* Caller holds the mutex. */
-static bool is_at(const ki_listener *listener, ki_mark mark) {
-    return listener->is_marked[mark] && ki_pending_mark_is_reached(&listener->pending, mark);
+bool ki_listener_wants(const ki_listener *listener, const ki_change *change, uint64_t number) {
+    if (!change->is_resync)
+        return true;
+    if (change->is_listed)
+        return listener->resync_ns > 0 || ki_object_gains_view(change->obj, change->old);
+    return number >= atomic_load(&listener->resync_from) && number < atomic_load(&listener->resync_end);
 }
 
-/* Caller holds the mutex. */
+/* A mark is set at the end of the log: what is published is read before the marks, so that no change behind a mark is
+ * seen without it. */
 static next_step next_step_of(const ki_listener *listener) {
-    if (listener->is_removed || listener->is_stopped)
+    const ki_processor *processor = listener->processor;
+    if (atomic_load(&listener->has_ended))
         return STEP_END;
     if (listener->replay)
         return STEP_CHANGE;
-    bool is_synced = atomic_load(&listener->synced);
-    if (!is_synced && is_at(listener, KI_MARK_SYNCED))
-        return STEP_SYNCED;
-    if (is_synced && is_at(listener, KI_MARK_NAMESPACES))
+    bool has_change = ki_change_log_pending(&processor->log, &listener->reader) > 0;
+    uint64_t position = atomic_load(&listener->reader.position);
+    if (!atomic_load(&listener->synced)) {
+        if (position >= atomic_load(&processor->synced_at))
+            return STEP_SYNCED;
+    } else if (atomic_load(&processor->namespaces_count) != listener->namespaces_reported &&
+               position >= atomic_load(&processor->namespaces_at)) {
         return STEP_NAMESPACES;
-    bool is_due = listener->pending.changes.count == 0 || listener->unreported >= CHANGES_OF_REPORT;
-    if (listener->handler.on_changed && listener->unreported && is_due && is_synced)
+    } else if (listener->handler.on_changed && listener->unreported &&
+               (!has_change || listener->unreported >= CHANGES_OF_REPORT)) {
         return STEP_CHANGED;
-    return listener->pending.changes.count ? STEP_CHANGE : STEP_NOTHING;
-}
-
-/* Caller holds the mutex. */
-static void pop(ki_listener *listener, ki_change *ret_change) {
-    (void)ki_pending_pop(&listener->pending, ret_change);
-    atomic_store(&listener->waiting, listener->pending.changes.count);
-}
-
-/* Takes the next step. `wait`, for threads: waits until there is a step. */
-static next_step deliver(ki_listener *listener, bool wait) {
-    ki_change change = { .obj = NULL };
-    ki_mutex_lock(&listener->mutex);
-    next_step step = next_step_of(listener);
-    while (step == STEP_NOTHING && wait) {
-        atomic_store(&listener->sleeps, true);
-        ki_mutex_unlock(&listener->mutex);
-        ki_semaphore_wait(&listener->wake_up);
-        ki_mutex_lock(&listener->mutex);
-        step = next_step_of(listener);
     }
-    if (step == STEP_CHANGE && !listener->replay) /* the replay is read without the mutex */
-        pop(listener, &change);
-    if (step == STEP_NAMESPACES)
-        listener->is_marked[KI_MARK_NAMESPACES] = false;
-    ki_mutex_unlock(&listener->mutex);
+    return has_change ? STEP_CHANGE : STEP_NOTHING;
+}
+
+/* Delivers the next change of the log, unless it is not for this listener. */
+static void deliver_change(ki_listener *listener) {
+    ki_change change;
+    uint64_t number;
+    if (!ki_change_log_take(&listener->processor->log, &listener->reader, &change, &number))
+        return; /* removed meanwhile */
+    if (ki_listener_wants(listener, &change, number))
+        call_handler(listener, &change);
+    ki_change_release(&change);
+}
+
+/* Takes the next step. Returns STEP_NOTHING if there is none. */
+static next_step deliver(ki_listener *listener, bool on_loop) {
+    unsigned namespaces_count = atomic_load(&listener->processor->namespaces_count);
+    next_step step = next_step_of(listener);
     if (step == STEP_SYNCED)
         call_on_synced(listener);
-    if (step == STEP_NAMESPACES)
-        call_on_namespaces_synced(listener);
-    if (step == STEP_CHANGED)
+    else if (step == STEP_NAMESPACES)
+        call_on_namespaces_synced(listener, namespaces_count);
+    else if (step == STEP_CHANGED)
         call_on_changed(listener);
-    if (step != STEP_CHANGE)
-        return step;
-    if (!change.obj) {
-        replay_one(listener, !wait);
-        return step;
-    }
-    call_handler(listener, &change);
-    ki_change_release(&change);
+    else if (step == STEP_CHANGE && listener->replay)
+        replay_one(listener, on_loop);
+    else if (step == STEP_CHANGE)
+        deliver_change(listener);
     return step;
+}
+
+/* Waits until there is a step. Who gives one publishes it before it reads `sleeps`. */
+static void wait_for_step(ki_listener *listener) {
+    atomic_store(&listener->sleeps, true);
+    if (next_step_of(listener) == STEP_NOTHING)
+        ki_semaphore_wait(&listener->wake_up);
+    else
+        atomic_store(&listener->sleeps, false);
 }
 
 /* Calls on_removed for a removed listener. For a stopped one ki_listener_free does. */
@@ -293,25 +297,12 @@ static void close_listener(ki_listener *listener, bool on_loop) {
         call_on_removed(listener);
 }
 
-/* Moves the pending notifications to `*ret_taken`. Caller holds the mutex. */
-static void take_pending(ki_listener *listener, ki_pending *ret_taken) {
-    *ret_taken = listener->pending;
-    ki_pending_init(&listener->pending, ret_taken->changes.allocator);
-}
-
-static void drop_pending(ki_listener *listener) {
-    ki_pending dropped;
-    ki_mutex_lock(&listener->mutex);
-    take_pending(listener, &dropped);
-    ki_mutex_unlock(&listener->mutex);
-    ki_pending_clear(&dropped);
-}
-
 static void thread_main(void *user) {
     ki_listener *listener = user;
     ki_engine_adopt_thread(listener->engine);
-    while (deliver(listener, true) != STEP_END) {}
-    drop_pending(listener);
+    for (next_step step; (step = deliver(listener, false)) != STEP_END;)
+        if (step == STEP_NOTHING)
+            wait_for_step(listener);
     close_listener(listener, false);
     ki_mutex_lock(&listener->mutex);
     if (!listener->is_stopped)
@@ -328,25 +319,6 @@ static void end_on_loop(ki_listener *listener) {
     listener->on_end(listener, listener->end_user);
 }
 
-/* Drops a slice of an ended listener's pending notifications. Returns false if nothing was left. */
-static bool drop_some(ki_listener *listener) {
-    int left = ki_engine_work_left(listener->engine), dropped = 0;
-    ki_change change;
-    while (dropped < (left > 1 ? left : 1) && ki_pending_pop(&listener->pending, &change)) {
-        ki_change_release(&change);
-        dropped++;
-    }
-    (void)ki_engine_work(listener->engine, dropped);
-    return dropped > 0;
-}
-
-static bool has_step(ki_listener *listener) {
-    ki_mutex_lock(&listener->mutex);
-    bool has = next_step_of(listener) != STEP_NOTHING;
-    ki_mutex_unlock(&listener->mutex);
-    return has;
-}
-
 /* The task on the loop: delivers for a listener without a thread; ends any removed listener. */
 static void run_turn(ki_task *task, void *user) {
     ki_listener *listener = user;
@@ -354,25 +326,15 @@ static void run_turn(ki_task *task, void *user) {
         end_on_loop(listener);
         return;
     }
-    switch (deliver(listener, false)) {
-    case STEP_END:
-        if (drop_some(listener))
-            ki_task_post(task);
-        else
-            end_on_loop(listener);
-        break;
-    case STEP_NOTHING:
-        break;
-    case STEP_SYNCED:
-    case STEP_NAMESPACES:
-    case STEP_CHANGE:
-    case STEP_CHANGED:
-        /* One callback in each run: timers and other tasks run in between, however slow the handler is. */
-        if (has_step(listener))
-            ki_task_post(task);
-        ki_informer_delivered(listener->informer);
-        break;
-    }
+    next_step step = deliver(listener, true);
+    if (step == STEP_END)
+        end_on_loop(listener);
+    if (step == STEP_END || step == STEP_NOTHING)
+        return;
+    /* One callback in each run: timers and other tasks run in between, however slow the handler is. */
+    if (next_step_of(listener) != STEP_NOTHING)
+        ki_task_post(task);
+    ki_informer_delivered(listener->informer);
 }
 
 /* Any thread; the listener must not be freed meanwhile. */
@@ -383,13 +345,16 @@ static void wake_thread(ki_listener *listener) {
 
 /* --- starting and pushing ----------------------------------------------------------------------------------------- */
 
-void ki_listener_set_replay(ki_listener *listener, ki_snapshot *replay, bool marked) {
+size_t ki_listener_pending(const ki_listener *listener) {
+    if (!listener->processor || atomic_load(&listener->has_ended))
+        return 0;
+    return ki_change_log_pending(&listener->processor->log, &listener->reader) + atomic_load(&listener->to_replay);
+}
+
+void ki_listener_set_replay(ki_listener *listener, ki_snapshot *replay) {
     listener->replay = replay;
     listener->cursor = (ki_cursor)KI_CURSOR_INIT;
     atomic_store(&listener->to_replay, ki_snapshot_count(replay));
-    ki_mutex_lock(&listener->mutex);
-    listener->is_marked[KI_MARK_SYNCED] = marked;
-    ki_mutex_unlock(&listener->mutex);
 }
 
 ki_status ki_listener_start(ki_listener *listener, bool threaded, ki_error *err) {
@@ -407,69 +372,35 @@ ki_status ki_listener_start(ki_listener *listener, bool threaded, ki_error *err)
     return KI_OK;
 }
 
-ki_status ki_listener_push(ki_listener *listener, const ki_change *change) {
-    ki_mutex_lock(&listener->mutex);
-    ki_status status = ki_pending_push(&listener->pending, change);
-    atomic_store(&listener->waiting, listener->pending.changes.count);
-    ki_mutex_unlock(&listener->mutex);
-    listener->has_news = true;
-    return status;
-}
-
-/* A thread that set `sleeps` before the push did so under the mutex of the push: it is seen here without the mutex. A
- * thread that sets it later has seen the change. */
 void ki_listener_wake(ki_listener *listener) {
-    if (!listener->has_news)
-        return;
-    listener->has_news = false;
     if (listener->has_thread)
         wake_thread(listener);
     else if (listener->started)
         ki_task_post(&listener->task);
 }
 
-size_t ki_listener_waiting_bytes(ki_listener *listener) {
-    ki_mutex_lock(&listener->mutex);
-    const ki_pending *pending = &listener->pending;
-    size_t bytes = pending->bytes + pending->changes.count * sizeof(ki_change);
-    ki_mutex_unlock(&listener->mutex);
-    return bytes;
-}
-
-void ki_listener_mark(ki_listener *listener, ki_mark mark) {
-    ki_mutex_lock(&listener->mutex);
-    ki_pending_set_mark(&listener->pending, mark);
-    listener->is_marked[mark] = true;
-    ki_mutex_unlock(&listener->mutex);
-    listener->has_news = true;
-}
-
 /* --- ending ------------------------------------------------------------------------------------------------------- */
 
-/* The caller drops the pending notifications, outside the mutex. On the loop dropping them could take too long: the
- * listener's thread drops them instead, or the loop in slices. */
+/* Under the mutex: the thread may end, and the listener be freed, once it is not held. */
+static void end(ki_listener *listener) {
+    leave_log(listener);
+    atomic_store(&listener->has_ended, true);
+    wake_thread(listener);
+}
+
 void ki_listener_remove(ki_listener *listener) {
-    ki_pending dropped;
-    bool drops = !ki_engine_on_loop(listener->engine);
     ki_mutex_lock(&listener->mutex);
     listener->is_removed = true;
-    if (drops)
-        take_pending(listener, &dropped);
-    atomic_store(&listener->waiting, 0);
-    wake_thread(listener); /* under the mutex: the thread may end, and the listener be freed */
+    end(listener);
     if (!listener->has_thread && !listener->is_stopped)
         ki_task_post(&listener->task); /* also for a listener that never started */
     ki_mutex_unlock(&listener->mutex);
-    if (drops)
-        ki_pending_clear(&dropped);
 }
 
-/* The thread drops the pending notifications when it ends. Without a thread ki_listener_free does. */
 void ki_listener_stop(ki_listener *listener) {
     ki_mutex_lock(&listener->mutex);
     listener->is_stopped = true;
-    atomic_store(&listener->waiting, 0);
-    wake_thread(listener);
+    end(listener);
     ki_mutex_unlock(&listener->mutex);
     ki_task_cancel(&listener->task); /* a stopped listener's task is not posted again */
 }

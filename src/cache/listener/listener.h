@@ -1,11 +1,8 @@
-/* listener.h: one registration: its pending notifications, and the thread or the loop task that delivers them.
- *
- * The holder of the change lock pushes. The listener's thread, or its task on the loop, delivers. Any thread removes.
- * Handlers are called under no lock. */
+/* listener.h: one registration: its place in the log of changes, and the thread or the loop task that delivers from
+ * there. Any thread removes it. Handlers are called under no lock. */
 #ifndef KI_CACHE_LISTENER_H
 #define KI_CACHE_LISTENER_H
 
-#include "src/cache/listener/pending.h"
 #include "src/cache/listener/processor.h"
 #include "src/cache/store/deferred_free.h"
 #include "src/engine/thread.h"
@@ -43,6 +40,7 @@ struct ki_listener {
     void *end_user;
     /* Written under the change lock. */
     ki_listener *next, **at; /* in a list of the processor; `at` NULL: in none */
+    ki_processor *processor; /* that it was added to; NULL: none */
     ki_thread thread;
     bool started;
     bool has_thread; /* else its task delivers on the loop */
@@ -51,37 +49,33 @@ struct ki_listener {
     int64_t resync_ns; /* 0: none */
     int64_t next_resync;
     bool resync_is_due;
-    uint64_t next_change; /* number of the first change of the processor that this listener does not have */
-    bool has_news;        /* got something since the last ki_listener_wake */
+    /* The changes of the last resync that it was due at have numbers from `resync_from` on, below `resync_end`. Changed
+     * only when it has taken them all: see ki_processor_resync_due. */
+    _Atomic uint64_t resync_from, resync_end;
     /* Under `mutex`. */
     ki_mutex mutex;
-    ki_pending pending;
-    /* KI_MARK_SYNCED: the initial population is complete; KI_MARK_NAMESPACES: a set is complete that was not reported.
-     * `pending` has the place. */
-    bool is_marked[KI_MARKS];
     bool is_removed;
     bool is_stopped;
     /* Of the delivering thread or task; set before it starts. */
+    ki_change_reader reader;
     ki_snapshot *replay; /* the cache at the registration; NULL: delivered */
     ki_cursor cursor;
-    bool is_closed;      /* on_removed has been called, or must not be */
-    unsigned unreported; /* changes since the last on_changed */
-    ki_task task;        /* delivers on the loop, or ends the listener */
+    bool is_closed;               /* on_removed has been called, or must not be */
+    unsigned unreported;          /* changes since the last on_changed */
+    unsigned namespaces_reported; /* `namespaces_count` of the processor at the last on_namespaces_synced */
+    ki_task task;                 /* delivers on the loop, or ends the listener */
     /* Any thread. */
     ki_semaphore wake_up;
-    _Atomic bool sleeps; /* the thread waits for `wake_up`: who sets this to false posts it */
+    _Atomic bool has_ended; /* removed or stopped */
+    _Atomic bool sleeps;    /* the thread waits for `wake_up`: who sets this to false posts it */
     _Atomic bool synced;
-    _Atomic size_t waiting;   /* notifications in `pending` */
     _Atomic size_t to_replay; /* objects of `replay` that are not delivered */
 };
 
 /* Returns the number of undelivered notifications. Any thread. */
-static inline size_t ki_listener_pending(const ki_listener *listener) {
-    return atomic_load(&listener->waiting) + atomic_load(&listener->to_replay);
-}
-
-/* Returns the memory of the waiting changes. Any thread. */
-size_t ki_listener_waiting_bytes(ki_listener *listener);
+size_t ki_listener_pending(const ki_listener *listener);
+/* Returns true unless the change, with this number in the log, is of a resync that is not for the listener. */
+bool ki_listener_wants(const ki_listener *listener, const ki_change *change, uint64_t number);
 /* Makes a listener that is not started and in no list. Errors: KI_ERR_NO_MEMORY, KI_ERR_SYSTEM. */
 ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_listener, ki_error *err);
 /* Frees a listener that has ended or never started. Calls on_removed if that was not done. */
@@ -90,9 +84,8 @@ void ki_listener_free(ki_listener *listener);
 /* Frees a listener whose registration failed, without on_removed. */
 void ki_listener_discard(ki_listener *listener);
 
-/* Sets the objects that are delivered first. Called before start. Takes the reference over. `marked`: the initial
- * population is complete. */
-void ki_listener_set_replay(ki_listener *listener, ki_snapshot *replay, bool marked);
+/* Sets the objects that are delivered first. Called before start. Takes the reference over. */
+void ki_listener_set_replay(ki_listener *listener, ki_snapshot *replay);
 /* Starts delivering. `threaded`: on a thread of its own unless the registration chose the loop. */
 ki_status ki_listener_start(ki_listener *listener, bool threaded, ki_error *err);
 
@@ -100,15 +93,10 @@ ki_status ki_listener_start(ki_listener *listener, bool threaded, ki_error *err)
 void ki_informer_delivered(ki_informer *informer);
 /* wait_for_sync.c: called on any thread, under no lock, when a listener is synced or was removed. */
 void ki_informer_wake_waits(ki_informer *informer);
-/* Adds a change. Wakes nobody: ki_listener_wake does. KI_ERR_NO_MEMORY changes nothing. */
-ki_status ki_listener_push(ki_listener *listener, const ki_change *change);
-/* Has on_synced or on_namespaces_synced called after the notifications pushed so far. Wakes nobody. */
-void ki_listener_mark(ki_listener *listener, ki_mark mark);
-/* Wakes the thread, or posts the task, of a listener that got something since the last call. Caller holds the change
- * lock, and the listener is in the processor's list. */
+/* Wakes the thread, or posts the task. Caller holds the change lock, and the listener is in the processor's list. */
 void ki_listener_wake(ki_listener *listener);
 
-/* After remove and stop, no new callback starts except on_removed. Pending notifications are dropped.
+/* After remove and stop, no new callback starts except on_removed. What waits is dropped.
  * Remove: any thread, after the listener has left the processor's list. Stop: loop; ends the thread, and
  * ki_listener_free calls on_removed. */
 void ki_listener_remove(ki_listener *listener);

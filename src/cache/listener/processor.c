@@ -4,15 +4,16 @@
 #include "src/cache/listener/listener.h"
 #include "src/object/object.h"
 
-void ki_processor_init(ki_processor *processor, const ki_allocator *allocator, int64_t resync_ns) {
-    *processor = (ki_processor){ .allocator = allocator, .resync_ns = resync_ns };
+ki_status ki_processor_init(ki_processor *processor, ki_engine *engine, int64_t resync_ns, ki_error *err) {
+    *processor = (ki_processor){ .resync_ns = resync_ns };
     processor->end = &processor->first;
     processor->leaving_end = &processor->leaving;
-    ki_changes_init(&processor->changes, allocator);
+    atomic_store(&processor->synced_at, UINT64_MAX);
+    return ki_change_log_init(&processor->log, engine, err);
 }
 
 void ki_processor_free(ki_processor *processor) {
-    ki_changes_clear(&processor->changes);
+    ki_change_log_free(&processor->log);
 }
 
 /* --- resync ------------------------------------------------------------------------------------------------------- */
@@ -34,9 +35,15 @@ static void settle_periods(ki_processor *processor, int64_t now) {
 }
 
 bool ki_processor_resync_due(ki_processor *processor, int64_t now) {
+    uint64_t end = atomic_load(&processor->log.published);
     bool any = false;
     for (ki_listener *listener = processor->first; listener; listener = listener->next) {
-        listener->resync_is_due = listener->resync_ns > 0 && now >= listener->next_resync;
+        bool has_last = atomic_load(&listener->reader.position) >= processor->resync_end;
+        listener->resync_is_due = listener->resync_ns > 0 && now >= listener->next_resync && has_last;
+        if (listener->resync_is_due)
+            atomic_store(&listener->resync_from, end);
+        if (listener->resync_is_due || atomic_load(&listener->resync_end) > end)
+            atomic_store(&listener->resync_end, listener->resync_is_due ? UINT64_MAX : end);
         any = any || listener->resync_is_due;
     }
     return any;
@@ -64,8 +71,9 @@ static void take_out(ki_listener *listener, ki_listener ***end) {
 }
 
 void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t desired_ns, int64_t now) {
-    bool has_all = processor->changes_state == KI_CHANGES_PUBLISHED; /* from its replay */
-    listener->next_change = processor->notified + (has_all ? processor->changes.count : 0);
+    listener->processor = processor;
+    listener->namespaces_reported = atomic_load(&processor->namespaces_count);
+    ki_change_log_attach(&processor->log, &listener->reader);
     append(listener, &processor->end);
     listener->desired_resync_ns = desired_ns;
     bool lowers = desired_ns > 0 && (processor->resync_ns == 0 || desired_ns < processor->resync_ns);
@@ -93,7 +101,7 @@ void ki_processor_forget(ki_processor *processor, ki_listener *listener) {
 size_t ki_processor_load(const ki_processor *processor) {
     size_t most = 0;
     for (ki_listener *listener = processor->first; listener; listener = listener->next) {
-        size_t load = listener->has_thread ? 0 : atomic_load(&listener->waiting);
+        size_t load = listener->has_thread ? 0 : ki_change_log_pending(&processor->log, &listener->reader);
         most = load > most ? load : most;
     }
     return most;
@@ -119,78 +127,47 @@ void ki_processor_stop(ki_processor *processor) {
 
 /* --- notifying ---------------------------------------------------------------------------------------------------- */
 
-static bool is_for(const ki_listener *listener, const ki_change *change) {
-    if (!change->is_resync)
-        return true;
-    if (change->is_listed)
-        return listener->resync_ns > 0 || ki_object_gains_view(change->obj, change->old);
-    return listener->resync_is_due;
+static bool is_for_any(const ki_processor *processor, const ki_change *change) {
+    const ki_listener *listener = processor->first;
+    while (listener && !ki_listener_wants(listener, change, processor->log.end))
+        listener = listener->next;
+    return listener != NULL;
 }
 
 ki_status ki_processor_stage(ki_processor *processor, const ki_change *change) {
-    const ki_listener *listener = processor->first;
-    while (change->is_resync && listener && !is_for(listener, change))
-        listener = listener->next;
-    return listener || !change->is_resync ? ki_changes_push(&processor->changes, change) : KI_OK;
-}
-
-void ki_processor_publish(ki_processor *processor) {
-    processor->changes_state = processor->changes.count ? KI_CHANGES_PUBLISHED : KI_CHANGES_STAGED;
-}
-
-void ki_processor_drop(ki_processor *processor) {
-    processor->changes_state = KI_CHANGES_DROPPED;
-}
-
-void ki_processor_release_some(ki_processor *processor, size_t *units) {
-    if (processor->changes_state == KI_CHANGES_DROPPED && ki_changes_drop_some(&processor->changes, units))
-        processor->changes_state = KI_CHANGES_STAGED;
-}
-
-/* Pushes the change to a listener; `*packed`: made for the first listener that needs it. A thread without waiting
- * changes takes the change at once. */
-static ki_status push(const ki_processor *processor, ki_listener *listener, const ki_change *change,
-                      ki_object **packed) {
-    if (!processor->pack || !listener->has_thread || !atomic_load(&listener->waiting))
-        return ki_listener_push(listener, change);
-    if (!*packed)
-        *packed = processor->pack(change, processor->pack_user);
-    ki_change waiting = *change;
-    waiting.obj = *packed;
-    return ki_listener_push(listener, &waiting);
-}
-
-static ki_status push_to_all(ki_processor *processor, const ki_change *change) {
-    ki_object *packed = NULL;
-    ki_status status = KI_OK;
-    processor->has_news = true;
-    for (ki_listener *listener = processor->first; !status && listener; listener = listener->next) {
-        if (listener->next_change > processor->notified)
-            continue;
-        status = is_for(listener, change) ? push(processor, listener, change, &packed) : KI_OK;
-        if (!status)
-            listener->next_change = processor->notified + 1;
-    }
-    ki_object_unref(packed);
+    if (change->is_resync && !is_for_any(processor, change))
+        return KI_OK;
+    ki_status status = ki_change_log_append(&processor->log, change);
+    if (!status && change->is_resync && !change->is_listed)
+        processor->resync_end = processor->log.end;
     return status;
 }
 
-ki_status ki_processor_notify_next(ki_processor *processor, ki_change *ret_change) {
-    if (processor->changes_state != KI_CHANGES_PUBLISHED)
-        return KI_ERR_NOT_FOUND;
-    ki_status status = push_to_all(processor, ki_changes_first(&processor->changes));
-    if (status)
-        return status;
-    (void)ki_changes_pop(&processor->changes, ret_change);
-    processor->notified++;
-    if (!processor->changes.count)
-        processor->changes_state = KI_CHANGES_STAGED;
-    return KI_OK;
+void ki_processor_publish(ki_processor *processor) {
+    if (ki_change_log_publish(&processor->log))
+        processor->has_news = true;
+}
+
+void ki_processor_drop(ki_processor *processor) {
+    ki_change_log_drop(&processor->log);
+}
+
+bool ki_processor_is_behind(const ki_processor *processor) {
+    const ki_listener *listener = processor->first;
+    if (ki_change_log_is_empty(&processor->log))
+        return false;
+    while (listener && !listener->has_thread)
+        listener = listener->next;
+    return listener != NULL;
 }
 
 void ki_processor_mark(ki_processor *processor, ki_mark mark) {
-    for (ki_listener *listener = processor->first; listener; listener = listener->next)
-        ki_listener_mark(listener, mark);
+    uint64_t at = atomic_load(&processor->log.published);
+    if (mark == KI_MARK_SYNCED)
+        atomic_store(&processor->synced_at, at);
+    else
+        atomic_store(&processor->namespaces_at, at);
+    atomic_fetch_add(&processor->namespaces_count, mark == KI_MARK_NAMESPACES);
     processor->has_news = true;
 }
 

@@ -1,0 +1,251 @@
+/* change_log.c: see change_log.h. A chain of blocks, none before the first change. A block goes when each change in it
+ * has left and no reader stands at its end; the last published one stays. */
+#include "src/cache/listener/change_log.h"
+
+#include "src/base/memory.h"
+#include "src/object/object.h"
+
+enum {
+    BLOCK_SIZE =
+        40,    /* below 1 KB: for larger blocks glibc's malloc first merges all free memory, which can take long */
+    SLICE = 64 /* maximum changes that are released at once */
+};
+
+struct ki_change_block {
+    ki_change_block *next;
+    uint64_t first; /* number of the first change */
+    size_t count;   /* changes that were appended */
+    ki_change items[BLOCK_SIZE];
+};
+
+static ki_change_block *new_block(const ki_change_log *log) {
+    ki_change_block *block = ki_alloc(ki_engine_allocator(log->engine), sizeof *block);
+    if (block) {
+        block->next = NULL;
+        block->first = log->end;
+        block->count = 0;
+    }
+    return block;
+}
+
+static void free_block(const ki_change_log *log, ki_change_block *block) {
+    ki_free(ki_engine_allocator(log->engine), block);
+}
+
+/* ---- releasing ---- */
+
+/* Frees the head. A reader at its end moves on. Caller holds the mutex. */
+static void drop_head(ki_change_log *log) {
+    ki_change_block *head = log->head;
+    for (ki_change_reader *reader = log->readers; reader; reader = reader->next)
+        if (reader->block == head)
+            reader->block = head->next;
+    log->head = head->next;
+    free_block(log, head);
+}
+
+/* Takes the oldest change, which is published, out of the log. Caller holds the mutex. */
+static void pop(ki_change_log *log, ki_change *ret_change) {
+    uint64_t first = atomic_load(&log->first);
+    if (first - log->head->first == BLOCK_SIZE)
+        drop_head(log);
+    *ret_change = log->head->items[first - log->head->first];
+    log->bytes -= ki_object_memory(ret_change->obj);
+    atomic_store(&log->first, first + 1);
+}
+
+/* Returns the number of the first change that is still needed. Caller holds the mutex. */
+static uint64_t needed_from(const ki_change_log *log) {
+    uint64_t from = atomic_load(&log->published);
+    for (const ki_change_reader *reader = log->readers; reader; reader = reader->next) {
+        uint64_t position = atomic_load(&reader->position);
+        from = position < from ? position : from;
+    }
+    return from;
+}
+
+/* Releases at most `max` changes, at most a slice, that no reader needs. Returns their number. */
+static size_t release_some(ki_change_log *log, size_t max) {
+    ki_change released[SLICE];
+    size_t count = 0;
+    ki_mutex_lock(&log->mutex);
+    for (uint64_t end = needed_from(log); count < max && count < SLICE && atomic_load(&log->first) < end; count++)
+        pop(log, &released[count]);
+    ki_mutex_unlock(&log->mutex);
+    for (size_t i = 0; i < count; i++)
+        ki_change_release(&released[i]);
+    return count;
+}
+
+/* Releases at most `max` dropped changes. Returns their number. */
+static size_t release_dropped(ki_change_log *log, size_t max) {
+    size_t count = 0;
+    while (count < max && log->dropped) {
+        ki_change_block *block = log->dropped;
+        while (count < max && block->count > 0) {
+            ki_change_release(&block->items[--block->count]);
+            count++;
+        }
+        if (block->count > 0)
+            break;
+        log->dropped = block->next;
+        free_block(log, block);
+    }
+    return count;
+}
+
+static void run_release(ki_task *task, void *user) {
+    ki_change_log *log = user;
+    int work_left = ki_engine_work_left(log->engine);
+    size_t max = work_left < 1 ? 1 : work_left < SLICE ? (size_t)work_left : SLICE;
+    size_t count = release_dropped(log, max);
+    count += release_some(log, max - count);
+    (void)ki_engine_work(log->engine, (int)count);
+    if (count == max)
+        ki_task_post(task);
+}
+
+/* ---- new, free ---- */
+
+ki_status ki_change_log_init(ki_change_log *log, ki_engine *engine, ki_error *err) {
+    *log = (ki_change_log){ .engine = engine };
+    ki_task_init(&log->release, engine, run_release, log);
+    return ki_mutex_init(&log->mutex, err);
+}
+
+void ki_change_log_free(ki_change_log *log) {
+    ki_change_log_drop(log);
+    ki_task_cancel(&log->release);
+    while (release_dropped(log, SLICE) > 0) {}
+    while (release_some(log, SLICE) > 0) {}
+    while (log->head) {
+        ki_change_block *block = log->head;
+        log->head = block->next;
+        free_block(log, block);
+    }
+    ki_mutex_destroy(&log->mutex);
+}
+
+/* ---- writing ---- */
+
+ki_status ki_change_log_append(ki_change_log *log, const ki_change *change) {
+    if (!log->tail || log->tail->count == BLOCK_SIZE) {
+        ki_change_block *block = new_block(log);
+        if (!block)
+            return KI_ERR_NO_MEMORY;
+        if (log->tail)
+            log->tail->next = block;
+        else
+            log->head = log->published_tail = block;
+        log->tail = block;
+    }
+    ki_object_ref(change->obj);
+    ki_object_ref(change->old);
+    log->tail->items[log->tail->count++] = *change;
+    log->end++;
+    log->staged_bytes += ki_object_memory(change->obj);
+    return KI_OK;
+}
+
+bool ki_change_log_publish(ki_change_log *log) {
+    bool has_any = log->end != atomic_load(&log->published);
+    if (!has_any)
+        return false;
+    ki_mutex_lock(&log->mutex);
+    log->published_tail = log->tail;
+    log->bytes += log->staged_bytes;
+    atomic_store(&log->published, log->end);
+    bool is_read = log->readers != NULL;
+    ki_mutex_unlock(&log->mutex);
+    log->staged_bytes = 0;
+    if (!is_read && release_some(log, SLICE) == SLICE)
+        ki_task_post(&log->release);
+    return true;
+}
+
+void ki_change_log_drop(ki_change_log *log) {
+    ki_change_block *kept = log->published_tail, *block = kept ? kept->next : NULL;
+    if (!kept)
+        return;
+    size_t count = (size_t)(atomic_load(&log->published) - kept->first);
+    while (kept->count > count)
+        ki_change_release(&kept->items[--kept->count]);
+    kept->next = NULL;
+    if (block) {
+        log->tail->next = log->dropped;
+        log->dropped = block;
+        ki_task_post(&log->release);
+    }
+    log->tail = kept;
+    log->end = atomic_load(&log->published);
+    log->staged_bytes = 0;
+}
+
+/* ---- reading ---- */
+
+void ki_change_log_attach(ki_change_log *log, ki_change_reader *reader) {
+    ki_mutex_lock(&log->mutex);
+    atomic_store(&reader->position, atomic_load(&log->published));
+    reader->block = log->published_tail;
+    reader->next = log->readers;
+    reader->at = &log->readers;
+    if (reader->next)
+        reader->next->at = &reader->next;
+    log->readers = reader;
+    ki_mutex_unlock(&log->mutex);
+}
+
+void ki_change_log_detach(ki_change_log *log, ki_change_reader *reader) {
+    bool was_in, has_rest = false;
+    ki_mutex_lock(&log->mutex);
+    was_in = reader->at != NULL;
+    if (was_in) {
+        *reader->at = reader->next;
+        if (reader->next)
+            reader->next->at = reader->at;
+        reader->at = NULL;
+        has_rest = atomic_load(&log->first) < needed_from(log);
+    }
+    ki_mutex_unlock(&log->mutex);
+    if (has_rest)
+        ki_task_post(&log->release);
+}
+
+/* Returns true if a reader has still to take the change. Caller holds the mutex. */
+static bool is_needed(const ki_change_log *log, uint64_t number) {
+    const ki_change_reader *reader = log->readers;
+    while (reader && atomic_load(&reader->position) > number)
+        reader = reader->next;
+    return reader != NULL;
+}
+
+bool ki_change_log_take(ki_change_log *log, ki_change_reader *reader, ki_change *ret_change, uint64_t *ret_number) {
+    ki_mutex_lock(&log->mutex);
+    uint64_t number = atomic_load(&reader->position);
+    bool has_next = reader->at && number != atomic_load(&log->published);
+    if (has_next) {
+        if (!reader->block)
+            reader->block = log->head; /* it came before the first change */
+        else if (number - reader->block->first == BLOCK_SIZE)
+            reader->block = reader->block->next;
+        *ret_change = reader->block->items[number - reader->block->first];
+        *ret_number = number;
+        atomic_store(&reader->position, number + 1);
+        if (number == atomic_load(&log->first) && !is_needed(log, number)) {
+            pop(log, ret_change); /* with the log's references */
+        } else {
+            ki_object_ref(ret_change->obj);
+            ki_object_ref(ret_change->old);
+        }
+    }
+    ki_mutex_unlock(&log->mutex);
+    return has_next;
+}
+
+size_t ki_change_log_bytes(ki_change_log *log) {
+    ki_mutex_lock(&log->mutex);
+    size_t count = (size_t)(atomic_load(&log->published) - atomic_load(&log->first));
+    size_t bytes = log->bytes + count * sizeof(ki_change);
+    ki_mutex_unlock(&log->mutex);
+    return bytes;
+}
