@@ -31,15 +31,10 @@ static const struct {
     const char *plural;
 } unchecked[] = {
     { "admissionregistration.k8s.io", "mutatingadmissionpolicies" },
-    { "admissionregistration.k8s.io", "mutatingadmissionpolicybindings" },
     { "admissionregistration.k8s.io", "validatingadmissionpolicies" },
-    { "admissionregistration.k8s.io", "validatingadmissionpolicybindings" },
-    { "apiregistration.k8s.io", "apiservices" },
     { "certificates.k8s.io", "certificatesigningrequests" },
     { "certificates.k8s.io", "clustertrustbundles" },
     { "certificates.k8s.io", "podcertificaterequests" },
-    { "flowcontrol.apiserver.k8s.io", "flowschemas" },
-    { "flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations" },
     { "resource.k8s.io", "deviceclasses" },
     { "resource.k8s.io", "devicetaintrules" },
     { "resource.k8s.io", "resourceslices" },

@@ -127,6 +127,10 @@ const char *kt_defaults_of(const ki_resource *resource) {
     return NULL;
 }
 
+enum {
+    RESOURCES_MAX = 200 /* whose amounts are defaults of others */
+};
+
 typedef struct filler {
     const ki_allocator *allocator;
     const kt_schema *schema;
@@ -346,11 +350,13 @@ static void fill_device_request(filler *f, yyjson_mut_val *obj) {
         put_json(f, obj, "count", "1");
 }
 
-/* Sets the members of `obj` that `from` has and `obj` lacks. */
+/* Sets the members of `obj` that `from` has and `obj` lacks. Lists of resources are short: the first ones are enough. */
 static void fill_from(filler *f, yyjson_mut_val *obj, yyjson_mut_val *from) {
     size_t index, count;
     yyjson_mut_val *key, *val;
     yyjson_mut_obj_foreach(from, index, count, key, val) {
+        if (index == RESOURCES_MAX)
+            break;
         if (!yyjson_mut_obj_getn(obj, yyjson_mut_get_str(key), yyjson_mut_get_len(key)) &&
             !yyjson_mut_obj_add(obj, yyjson_mut_val_mut_copy(f->doc, key), yyjson_mut_val_mut_copy(f->doc, val)))
             f->failed = true;

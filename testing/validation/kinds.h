@@ -39,7 +39,17 @@ void kt_check_volume_claim(kt_checked *c);
 /* validate_event.c */
 void kt_check_event(kt_checked *c);
 
+/* validate_flow.c */
+void kt_check_flow_schema(kt_checked *c);
+void kt_check_priority_level(kt_checked *c);
+
+/* validate_policy.c */
+void kt_check_api_service(kt_checked *c);
+void kt_check_policy_binding(kt_checked *c); /* `what` is "validating" or "mutating" */
+
 /* validate_webhook.c */
+/* Checks a RuleWithOperations, also of an admission policy. */
+void kt_check_webhook_rule(kt_checked *c, const char *path, yyjson_val *rule);
 void kt_check_webhooks(kt_checked *c);
 
 /* validate_claim.c */

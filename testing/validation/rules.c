@@ -56,6 +56,10 @@ typedef struct rule {
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 
 static const rule rules[] = {
+    { ADMISSION, "mutatingadmissionpolicybindings", "spec.policyName", REQUIRED, "", 0 },
+    { ADMISSION, "mutatingadmissionpolicybindings", "spec.policyName", SUBDOMAIN, NULL, 0 },
+    { ADMISSION, "validatingadmissionpolicybindings", "spec.policyName", REQUIRED, "", 0 },
+    { ADMISSION, "validatingadmissionpolicybindings", "spec.policyName", SUBDOMAIN, NULL, 0 },
     { ADMISSION, "mutatingwebhookconfigurations", "webhooks[].failurePolicy", CHOICE, "Fail,Ignore", 0 },
     { ADMISSION, "mutatingwebhookconfigurations", "webhooks[].matchPolicy", CHOICE, "Equivalent,Exact", 0 },
     { ADMISSION, "mutatingwebhookconfigurations", "webhooks[].reinvocationPolicy", CHOICE, "IfNeeded,Never", 0 },

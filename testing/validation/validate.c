@@ -63,7 +63,7 @@ const char *kt_validate_port_name(ki_str name) {
 
 /* Checks a name of an object of this resource. `is_prefix`: the name is a generateName. */
 static const char *validate_name(const ki_resource *resource, ki_str name, bool is_prefix) {
-    if (strcmp(resource->group, "rbac.authorization.k8s.io") == 0)
+    if (strcmp(resource->group, "rbac.authorization.k8s.io") == 0 || resource == KI_APISERVICES)
         return kt_validate_segment(name);
     if (resource == KI_IPADDRESSES)
         return kt_address_problem(name, NULL);

@@ -68,7 +68,7 @@ static void check_resources(kt_checked *c, const char *path, yyjson_val *list) {
         kt_add_json(c, field, list, "if '*' is present, must not specify other resources without subresources");
 }
 
-static void check_rule(kt_checked *c, const char *path, yyjson_val *rule) {
+void kt_check_webhook_rule(kt_checked *c, const char *path, yyjson_val *rule) {
     yyjson_val *operations = yyjson_obj_get(rule, "operations"), *one;
     size_t index, count;
     char field[PATH_SIZE + 32];
@@ -193,7 +193,7 @@ void kt_check_webhooks(kt_checked *c) {
         check_name(c, path, name);
         yyjson_arr_foreach(yyjson_obj_get(hook, "rules"), at, rule_count, rule) {
             snprintf(field, sizeof field, "webhooks[%zu].rules[%zu]", index, at);
-            check_rule(c, field, rule);
+            kt_check_webhook_rule(c, field, rule);
         }
         if (!has(hook, "sideEffects"))
             add_required(c, path, "sideEffects", "must specify one of None, NoneOnDryRun");
