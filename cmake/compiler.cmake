@@ -33,6 +33,9 @@ if(KI_WERROR)
     list(APPEND ki_warnings -Werror)
 endif()
 
+if(KI_ASSERTIONS)
+    add_compile_definitions(KI_ASSERTIONS) # for all targets: structs of internal headers have members of their own then
+endif()
 if(KI_SANITIZE)
     add_compile_options(-fsanitize=${KI_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
                         -U_FORTIFY_SOURCE)

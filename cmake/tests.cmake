@@ -13,16 +13,8 @@ function(ki_test_target target)
 endfunction()
 
 ki_sources(support tests/support/*.c tests/support/http/*.c tests/support/fetch/*.c)
-# It takes the place of libc's functions, so it is linked although nothing calls it. The thread sanitizer has functions of its own there.
-set(checked_locks ${PROJECT_SOURCE_DIR}/tests/support/checked_locks.c)
-list(REMOVE_ITEM support ${checked_locks})
 add_library(test-support STATIC ${support})
 ki_test_target(test-support)
-if(NOT KI_SANITIZE MATCHES thread)
-    add_library(checked-locks OBJECT ${checked_locks})
-    ki_test_target(checked-locks)
-    target_link_libraries(test-support INTERFACE $<TARGET_OBJECTS:checked-locks>)
-endif()
 
 # ki_test_program(NAME KIND FILE...): one program of a folder's test_<noun>.c, and a test KIND/<noun> for each of them, a process of its own.
 function(ki_test_program name kind)

@@ -1,6 +1,7 @@
 /* buffer.c: bytes that grow by doubling, up to a limit. */
 #include "src/base/buffer.h"
 
+#include "src/base/assert.h"
 #include "src/base/memory.h"
 
 #include <stdio.h>
@@ -10,6 +11,7 @@ enum {
 };
 
 void ki_buffer_init(ki_buffer *buffer, const ki_allocator *allocator, size_t limit) {
+    KI_ASSERT(allocator);
     *buffer = (ki_buffer){ .allocator = allocator, .limit = limit, .failed = KI_OK };
 }
 
@@ -44,7 +46,13 @@ void ki_buffer_reset(ki_buffer *buffer, size_t keep) {
         buffer->data[0] = '\0';
 }
 
+static bool is_sound(const ki_buffer *buffer) {
+    return buffer->size <= buffer->capacity && (!buffer->limit || buffer->capacity <= buffer->limit) &&
+           (buffer->data ? buffer->data[buffer->size] == '\0' : buffer->capacity == 0);
+}
+
 static ki_status fail(ki_buffer *buffer, ki_status status) {
+    KI_ASSERT(status);
     if (buffer->failed == KI_OK)
         buffer->failed = status;
     return status;
@@ -70,6 +78,7 @@ ki_status ki_buffer_reserve(ki_buffer *buffer, size_t more) {
     buffer->data = data;
     buffer->capacity = capacity;
     data[buffer->size] = '\0';
+    KI_ASSERT(is_sound(buffer));
     return KI_OK;
 }
 
@@ -81,6 +90,7 @@ ki_status ki_buffer_append(ki_buffer *buffer, const void *data, size_t size) {
         memcpy(buffer->data + buffer->size, data, size);
     buffer->size += size;
     buffer->data[buffer->size] = '\0';
+    KI_ASSERT(is_sound(buffer));
     return KI_OK;
 }
 
@@ -111,6 +121,7 @@ ki_status ki_buffer_vprintf(ki_buffer *buffer, const char *format, va_list args)
     if ((size_t)length >= room)
         vsnprintf(buffer->data + buffer->size, (size_t)length + 1, format, args);
     buffer->size += (size_t)length;
+    KI_ASSERT(is_sound(buffer));
     return KI_OK;
 }
 
@@ -204,6 +215,7 @@ ki_status ki_buffer_append_json_string(ki_buffer *buffer, ki_str text) {
     char *out = ki_json_string_write(buffer->data + buffer->size, text);
     *out = '\0';
     buffer->size = (size_t)(out - buffer->data);
+    KI_ASSERT(is_sound(buffer));
     return KI_OK;
 }
 
@@ -232,6 +244,7 @@ ki_status ki_buffer_append_url(ki_buffer *buffer, ki_str text) {
     }
     *out = '\0';
     buffer->size += size;
+    KI_ASSERT(is_sound(buffer) && out == buffer->data + buffer->size);
     return KI_OK;
 }
 
@@ -240,6 +253,7 @@ char *ki_buffer_take(ki_buffer *buffer, size_t *ret_size) {
         ki_buffer_free(buffer);
         return NULL;
     }
+    KI_ASSERT(is_sound(buffer));
     char *data = buffer->data;
     if (ret_size)
         *ret_size = buffer->size;

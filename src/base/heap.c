@@ -2,10 +2,24 @@
  * has log2(n + 1) nodes at most on average, in a tree of any shape: nothing needs to be balanced. */
 #include "src/base/heap.h"
 
+#include "src/base/assert.h"
+
 #include <stddef.h>
 
 static bool is_before(const ki_heap_node *a, const ki_heap_node *b) {
     return a->rank < b->rank || (a->rank == b->rank && a->sequence < b->sequence);
+}
+
+/* Is the node below its parent in order, and above its children? */
+static bool is_in_order(const ki_heap *heap, const ki_heap_node *node) {
+    const ki_heap_node *parent = node->parent;
+    if (parent ? is_before(node, parent) || (parent->children[0] != node && parent->children[1] != node)
+               : heap->first != node)
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (node->children[i] && (node->children[i]->parent != node || is_before(node->children[i], node)))
+            return false;
+    return true;
 }
 
 static unsigned toss(ki_heap *heap) {
@@ -15,6 +29,7 @@ static unsigned toss(ki_heap *heap) {
 
 /* Joins two trees, each of which may be NULL, below `parent`, and returns the root. */
 static ki_heap_node *join(ki_heap *heap, ki_heap_node *a, ki_heap_node *b, ki_heap_node *parent) {
+    KI_ASSERT(!a || a != b);
     ki_heap_node *root = NULL, **place = &root;
     while (a && b) {
         unsigned side = toss(heap);
@@ -53,11 +68,14 @@ void ki_heap_put(ki_heap *heap, ki_heap_node *node, int64_t rank, uint64_t seque
     } else {
         heap->first = join(heap, heap->first, node, NULL);
     }
+    KI_ASSERT(is_in_order(heap, node));
+    KI_ASSERT(is_in_order(heap, heap->first));
 }
 
 void ki_heap_remove(ki_heap *heap, ki_heap_node *node) {
     if (!node->is_in)
         return;
+    KI_ASSERT(is_in_order(heap, node));
     ki_heap_node *parent = node->parent, *rest = join(heap, node->children[0], node->children[1], parent);
     if (parent)
         parent->children[parent->children[1] == node] = rest;
@@ -65,5 +83,7 @@ void ki_heap_remove(ki_heap *heap, ki_heap_node *node) {
         heap->first = rest;
     if (heap->last == node)
         heap->last = NULL;
+    KI_ASSERT(!rest || is_in_order(heap, rest));
+    KI_ASSERT(heap->first || !heap->last);
     node->is_in = false;
 }

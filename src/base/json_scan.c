@@ -1,6 +1,7 @@
 /* json_scan.c: the scanner for any processor, which reads byte by byte, the choice of a scanner, and compact JSON. */
 #include "src/base/json_scan.h"
 
+#include "src/base/assert.h"
 #include "src/base/json_scan_blocks.h"
 
 #include <stdatomic.h>
@@ -87,6 +88,7 @@ size_t ki_json_find_end(ki_json_walk *walk, ki_str text) {
 size_t ki_json_container_size(ki_str text) {
     ki_json_walk walk = KI_JSON_WALK_INIT;
     size_t size = ki_json_find_end(&walk, text);
+    KI_ASSERT(size <= text.size);
     return size ? size : text.size;
 }
 
@@ -117,5 +119,6 @@ size_t ki_json_compact(char *out, ki_str text) {
         else if (in_string && c == '\\' && i + 1 < text.size)
             out[size++] = text.data[++i];
     }
+    KI_ASSERT(size <= text.size);
     return size;
 }

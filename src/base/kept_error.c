@@ -1,9 +1,11 @@
 /* kept_error.c: see kept_error.h. */
 #include "src/base/kept_error.h"
 
+#include "src/base/assert.h"
 #include "src/base/memory.h"
 
 void ki_error_keep(const ki_allocator *allocator, ki_kept_error *kept, const ki_error *err) {
+    KI_ASSERT(kept->code || !kept->whole);
     ki_error *whole = kept->whole;
     if (!err || !err->code) {
         ki_free(allocator, whole);
@@ -18,6 +20,8 @@ void ki_error_keep(const ki_allocator *allocator, ki_kept_error *kept, const ki_
 }
 
 ki_error ki_error_kept(const ki_kept_error *kept) {
+    KI_ASSERT(kept->code || !kept->whole);
+    KI_ASSERT(!kept->whole || kept->whole->code == kept->code);
     static const ki_error none = KI_ERROR_INIT;
     if (!kept->code)
         return none;

@@ -5,6 +5,7 @@
  * divided in two. A part that was divided less often than others is in the array at each `stride`-th place. */
 #include "src/base/map.h"
 
+#include "src/base/assert.h"
 #include "src/base/memory.h"
 
 enum {
@@ -18,6 +19,7 @@ enum {
 /* --- one part ----------------------------------------------------------------------------------------------------- */
 
 static size_t home_of(const ki_map_part *part, uint32_t hash) {
+    KI_ASSERT(part->capacity > 0 && part->capacity % SLOTS == 0);
     return (size_t)((uint64_t)hash * part->capacity >> 32);
 }
 
@@ -40,6 +42,7 @@ static bool slot_is(const ki_map_slot *slot, ki_str key, uint32_t hash) {
 
 /* Returns the slot of `key`, or the empty slot for it. At least one slot is empty. */
 static ki_map_slot *probe(ki_map_part *part, ki_str key, uint32_t hash) {
+    KI_ASSERT(part->count < part->capacity);
     size_t at = home_of(part, hash);
     while (part->slots[at].key && !slot_is(&part->slots[at], key, hash))
         at = after(part, at);
@@ -61,6 +64,7 @@ static ki_map_part *new_part(const ki_map *map, size_t count, size_t stride) {
 
 /* Adds a key that is not in the part, which has room. */
 static void add(ki_map_part *part, ki_map_slot slot) {
+    KI_ASSERT(slot.key && has_room(part, 1));
     size_t at = home_of(part, slot.hash);
     while (part->slots[at].key)
         at = after(part, at);
@@ -80,6 +84,7 @@ static void move_keys(const ki_map *map, ki_map_part *from, size_t bit, ki_map_p
 
 /* Returns NULL if there is none. Only of a map with an array. */
 static ki_map_part *part_of(const ki_map *map, uint32_t hash) {
+    KI_ASSERT(map->part_count > 0 && (map->part_count & (map->part_count - 1)) == 0);
     return map->parts[hash & (map->part_count - 1)];
 }
 
@@ -90,6 +95,7 @@ static ki_map_part *first_at(const ki_map *map, size_t index) {
 }
 
 static void set_part(ki_map *map, uint32_t hash, size_t stride, ki_map_part *part) {
+    KI_ASSERT(stride > 0 && stride <= map->part_count && (!part || part->stride % stride == 0));
     for (size_t i = hash & (stride - 1); i < map->part_count; i += stride)
         map->parts[i] = part;
 }
@@ -137,7 +143,9 @@ static ki_status divide(ki_map *map, uint32_t hash) {
         ki_free(map->allocator, other);
         return KI_ERR_NO_MEMORY;
     }
+    size_t count = part->count;
     move_keys(map, part, bit, half, other);
+    KI_ASSERT(half->count + other->count == count);
     set_part(map, hash, bit, half);
     set_part(map, hash | (uint32_t)bit, bit * 2, other);
     return KI_OK;
@@ -198,6 +206,7 @@ static ki_map_slot *find(const ki_map *map, ki_str key, uint32_t hash) {
     if (!part)
         return NULL;
     ki_map_slot *slot = probe(part, key, hash);
+    KI_ASSERT(!slot->key || slot->hash == hash);
     return slot->key ? slot : NULL;
 }
 
@@ -241,6 +250,8 @@ ki_map_slot *ki_map_slot_of(ki_map *map, ki_str key) {
     *slot = (ki_map_slot){ .key = key.data ? key.data : "", .key_size = (uint32_t)key.size, .hash = hash };
     part->count++;
     map->count++;
+    KI_ASSERT(part->count <= map->count && part->count < part->capacity);
+    KI_ASSERT(find(map, key, hash) == slot);
     return slot;
 }
 
@@ -271,9 +282,11 @@ void *ki_map_remove(ki_map *map, ki_str key) {
             hole = at;
         }
     }
+    KI_ASSERT(part->count > 0 && map->count >= part->count);
     part->slots[hole] = (ki_map_slot){ 0 };
     part->count--;
     map->count--;
+    KI_ASSERT(!find(map, key, hash));
     free_empty(map, part, hash);
     return value;
 }
@@ -284,6 +297,7 @@ void ki_map_clear(ki_map *map) {
     if (map->count == 0)
         return;
     ki_map_part *part = map->parts[0];
+    KI_ASSERT(part && part->count == map->count);
     memset(part->slots, 0, part->capacity * sizeof *part->slots);
     map->count = part->count = 0;
 }

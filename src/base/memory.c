@@ -1,6 +1,8 @@
 /* memory.c: allocation through the host's allocator, with the overflow checks. */
 #include "src/base/memory.h"
 
+#include "src/base/assert.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,7 @@ const ki_allocator ki_allocator_default = { default_alloc, default_realloc, defa
 
 /* Size 0 allocates one byte: allocators differ for 0, and NULL must only mean "out of memory". */
 void *ki_alloc(const ki_allocator *allocator, size_t size) {
+    KI_ASSERT(allocator && allocator->alloc);
     return allocator->alloc(size ? size : 1, allocator->user);
 }
 

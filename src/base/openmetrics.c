@@ -1,6 +1,7 @@
 /* openmetrics.c: see openmetrics.h. Each metric's lines are a buffer; the end puts them together. */
 #include "src/base/openmetrics.h"
 
+#include "src/base/assert.h"
 #include "src/base/memory.h"
 
 #include <inttypes.h>
@@ -103,6 +104,7 @@ static void append_sample(ki_buffer *out, const ki_sample *sample) {
 
 /* Returns the lines of a metric, with its head at first; NULL without memory. */
 static ki_buffer *lines_of(ki_openmetrics *text, const ki_metric *metric) {
+    KI_ASSERT(text->count <= text->room);
     for (size_t i = 0; i < text->count; i++)
         if (text->families[i].metric == metric)
             return &text->families[i].lines;

@@ -1,6 +1,8 @@
 /* quantity.c: see quantity.h. The canonical form is that of apimachinery's resource.Quantity. */
 #include "src/base/quantity.h"
 
+#include "src/base/assert.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +57,7 @@ static void set_max(ki_quantity *quantity) {
 }
 
 static void add_nano(ki_quantity *quantity, uint32_t added) {
+    KI_ASSERT(quantity->nano + added <= NANO);
     quantity->nano += added;
     if (quantity->nano == NANO) {
         quantity->nano = 0;
@@ -158,6 +161,7 @@ bool ki_quantity_parse(ki_str text, ki_quantity *ret_quantity) {
     } else {
         set_digits(&quantity, text.data, size, before_point + power);
     }
+    KI_ASSERT(quantity.nano < NANO && quantity.whole <= INT64_MAX);
     *ret_quantity = quantity;
     return true;
 }
@@ -199,6 +203,7 @@ static int shorten(uint64_t *amount, uint64_t by, int most) {
 }
 
 void ki_quantity_write(const ki_quantity *quantity, char ret_text[KI_QUANTITY_SIZE]) {
+    KI_ASSERT(quantity->nano < NANO);
     const char *sign = quantity->is_negative ? "-" : "";
     uint64_t whole = quantity->whole, nano = quantity->nano;
     if (!whole && !nano) {

@@ -1,6 +1,7 @@
 /* ring.c: the block of the FIFO has a power of two of elements; indices wrap by a mask. */
 #include "src/base/ring.h"
 
+#include "src/base/assert.h"
 #include "src/base/memory.h"
 
 #include <stdint.h>
@@ -12,6 +13,7 @@ enum {
 };
 
 void ki_ring_init(ki_ring *ring, const ki_allocator *allocator, size_t element_size) {
+    KI_ASSERT(allocator && element_size > 0);
     *ring = (ki_ring){ .allocator = allocator, .element_size = element_size };
 }
 
@@ -20,7 +22,13 @@ void ki_ring_free(ki_ring *ring) {
     ki_ring_init(ring, ring->allocator, ring->element_size);
 }
 
+static bool is_sound(const ki_ring *ring) {
+    return (ring->capacity & (ring->capacity - 1)) == 0 && ring->count <= ring->capacity &&
+           (ring->head < ring->capacity || ring->head == 0) && (ring->data != NULL) == (ring->capacity > 0);
+}
+
 static char *place(const ki_ring *ring, size_t index) {
+    KI_ASSERT(ring->capacity > 0 && index < ring->capacity);
     return ring->data + ((ring->head + index) & (ring->capacity - 1)) * ring->element_size;
 }
 
@@ -46,6 +54,7 @@ ki_status ki_ring_reserve(ki_ring *ring, size_t more) {
     ring->data = data;
     ring->capacity = capacity;
     ring->head = 0;
+    KI_ASSERT(is_sound(ring));
     return KI_OK;
 }
 
@@ -55,6 +64,7 @@ ki_status ki_ring_push(ki_ring *ring, const void *element) {
         return status;
     memcpy(place(ring, ring->count), element, ring->element_size);
     ring->count++;
+    KI_ASSERT(is_sound(ring));
     return KI_OK;
 }
 
@@ -66,6 +76,7 @@ bool ki_ring_pop(ki_ring *ring, void *ret_element) {
     ring->count--;
     if (ring->count == 0 && ring->capacity > RING_KEEP_CAPACITY)
         ki_ring_free(ring);
+    KI_ASSERT(is_sound(ring));
     return true;
 }
 

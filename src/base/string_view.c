@@ -1,6 +1,8 @@
 /* string_view.c: splits and parses borrowed text; the hash of all tables. */
 #include "src/base/string_view.h"
 
+#include "src/base/assert.h"
+
 bool ki_str_starts_with(ki_str text, ki_str prefix) {
     return text.size >= prefix.size && (prefix.size == 0 || memcmp(text.data, prefix.data, prefix.size) == 0);
 }
@@ -35,6 +37,7 @@ bool ki_str_to_uint64(ki_str text, uint64_t max, uint64_t *ret_value) {
 }
 
 size_t ki_str_utf8_size(ki_str text) {
+    KI_ASSERT(text.size > 0);
     const unsigned char *c = (const unsigned char *)text.data;
     size_t size = c[0] < 0x80 ? 1 : c[0] < 0xC2 ? 0 : c[0] < 0xE0 ? 2 : c[0] < 0xF0 ? 3 : c[0] < 0xF5 ? 4 : 0;
     if (size > text.size)

@@ -1,6 +1,8 @@
 /* in_flight.c: see in_flight.h. */
 #include "src/client/in_flight.h"
 
+#include "src/base/assert.h"
+
 static bool can_grant(const ki_in_flight *flight) {
     return flight->queue.first && flight->count < flight->limit;
 }
@@ -8,11 +10,13 @@ static bool can_grant(const ki_in_flight *flight) {
 /* Grants one place in each run: `granted` sends a request. */
 static void grant(ki_task *task, void *user) {
     ki_in_flight *flight = user;
+    KI_ON_LOOP(task->engine);
     ki_ticket *ticket = flight->queue.first;
     if (!can_grant(flight))
         return;
     ki_ticket_queue_remove(&flight->queue, ticket);
     flight->count++;
+    KI_ASSERT(flight->count <= flight->limit);
     if (can_grant(flight))
         ki_task_post(task);
     ticket->granted(ticket->user);
@@ -30,6 +34,8 @@ void ki_in_flight_close(ki_in_flight *flight) {
 }
 
 bool ki_in_flight_enter(ki_in_flight *flight, ki_ticket *ticket, void (*granted)(void *user), void *user) {
+    KI_ON_LOOP(flight->task.engine);
+    KI_ASSERT(flight->count <= flight->limit);
     if (!flight->queue.first && flight->count < flight->limit) {
         flight->count++;
         return true;
@@ -39,12 +45,15 @@ bool ki_in_flight_enter(ki_in_flight *flight, ki_ticket *ticket, void (*granted)
 }
 
 void ki_in_flight_leave(ki_in_flight *flight) {
+    KI_ON_LOOP(flight->task.engine);
+    KI_ASSERT(flight->count > 0);
     flight->count--;
     if (can_grant(flight))
         ki_task_post(&flight->task);
 }
 
 void ki_in_flight_withdraw(ki_in_flight *flight, ki_ticket *ticket) {
+    KI_ON_LOOP(flight->task.engine);
     if (ticket->waiting)
         ki_ticket_queue_remove(&flight->queue, ticket);
 }

@@ -1,6 +1,8 @@
 /* limiter.c: a token bucket in whole nanoseconds: no rounding errors add up. */
 #include "src/client/limiter.h"
 
+#include "src/base/assert.h"
+
 enum {
     NANOSECONDS_PER_SECOND = 1000000000
 };
@@ -13,6 +15,7 @@ void ki_limiter_init(ki_limiter *limiter, int per_second, int burst, int64_t now
 }
 
 static void refill(ki_limiter *limiter, int64_t now_ns) {
+    KI_ASSERT(limiter->credit_ns >= 0 && limiter->credit_ns <= limiter->full_ns);
     /* Unsigned: the difference may exceed INT64_MAX. */
     uint64_t passed = now_ns > limiter->at_ns ? (uint64_t)now_ns - (uint64_t)limiter->at_ns : 0;
     uint64_t room = (uint64_t)(limiter->full_ns - limiter->credit_ns);
@@ -25,6 +28,7 @@ bool ki_limiter_take(ki_limiter *limiter, int64_t now_ns) {
     if (limiter->credit_ns < limiter->cost_ns)
         return false;
     limiter->credit_ns -= limiter->cost_ns;
+    KI_ASSERT(limiter->credit_ns >= 0);
     return true;
 }
 

@@ -1,6 +1,7 @@
 /* name_lookup.c: GET /apis/GROUP names the versions; GET /apis/GROUP/VERSION, one after the other, the resources. */
 #include "src/client/name_lookup.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 
 #include <stdio.h>
@@ -69,6 +70,7 @@ static void fail_missing(const ki_name_lookup *lookup) {
 }
 
 static void found(const ki_name_lookup *lookup, yyjson_val *resource) {
+    KI_ASSERT(lookup->next > 0 && lookup->next <= lookup->count);
     const char *kind = yyjson_get_str(yyjson_obj_get(resource, "kind"));
     const ki_resource result = { .group = lookup->group,
                                  .version = lookup->versions[lookup->next - 1],
@@ -107,6 +109,7 @@ static void on_resources(yyjson_val *root, const ki_error *err, void *user) {
 
 static void ask_for_next(ki_name_lookup *lookup) {
     ki_error err = KI_ERROR_INIT;
+    KI_ASSERT(lookup->next <= lookup->count && lookup->count <= KI_NAME_VERSIONS_MAX);
     if (lookup->next == lookup->count)
         fail_missing(lookup);
     else if (ki_document_request_send(&lookup->request, lookup->group, lookup->versions[lookup->next++], on_resources,

@@ -16,6 +16,7 @@
 #include "src/client/response.h"
 #include "src/client/term.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/wire/list_decoder.h"
@@ -84,6 +85,8 @@ void ki_pending_request_free(ki_pending_request *pending) {
 }
 
 static void add_to_client(ki_client *client, ki_pending_request *pending) {
+    KI_HELD(&client->mutex);
+    KI_ASSERT(!pending->listed && !client->is_closed);
     pending->listed = true;
     pending->next = client->first;
     if (pending->next)
@@ -93,6 +96,8 @@ static void add_to_client(ki_client *client, ki_pending_request *pending) {
 
 static void remove_from_client(ki_client *client, ki_pending_request *pending) {
     ki_mutex_lock(&client->mutex);
+    KI_ASSERT(pending->listed);
+    KI_ASSERT(pending->previous ? pending->previous->next == pending : client->first == pending);
     if (pending->previous)
         pending->previous->next = pending->next;
     else
@@ -105,6 +110,8 @@ static void remove_from_client(ki_client *client, ki_pending_request *pending) {
 
 static void forget_attempt(ki_pending_request *pending) {
     ki_exchange *exchange = pending->exchange;
+    KI_ON_LOOP(pending->client->engine);
+    KI_ASSERT(!pending->has_place || !pending->place_ticket.waiting);
     pending->exchange = NULL;
     if (pending->has_place)
         ki_in_flight_leave(&pending->client->in_flight);
@@ -128,6 +135,7 @@ static void finish(ki_pending_request *pending, const ki_error *why) {
     ki_client *client = pending->client;
     if (pending->has_ended)
         return;
+    KI_ON_LOOP(client->engine);
     pending->has_ended = true;
     ki_error err = KI_ERROR_INIT;
     if (why) {
@@ -152,6 +160,7 @@ static void finish(ki_pending_request *pending, const ki_error *why) {
     ki_term_swap(outer);
     ki_term_leave(&pending->place);
     ki_response_unref(response);
+    KI_ASSERT(!pending->exchange && !pending->has_place && !pending->ticket.waiting && !pending->place_ticket.waiting);
     unref(pending);
 }
 
@@ -178,10 +187,12 @@ static bool is_before_deadline(const ki_pending_request *pending, int64_t delay_
 
 /* Schedules a retry. Returns false if no retry is left or the deadline comes first. */
 static bool retry_in(ki_pending_request *pending, int64_t delay_ms) {
+    KI_ASSERT(!pending->has_ended && delay_ms >= 0);
     int64_t when;
     int64_t delay_ns = delay_ms < INT64_MAX / KI_MILLISECONDS(1) ? KI_MILLISECONDS(delay_ms) : INT64_MAX;
     if (pending->is_once || pending->retries >= KI_CLIENT_MAX_RETRIES || !is_before_deadline(pending, delay_ns, &when))
         return false;
+    KI_ASSERT(!ki_timer_is_set(&pending->retry_timer));
     pending->retries++;
     forget_attempt(pending);
     ki_timer_set(&pending->retry_timer, when);
@@ -190,6 +201,7 @@ static bool retry_in(ki_pending_request *pending, int64_t delay_ms) {
 
 static void retry_due(ki_timer *timer, void *user) {
     (void)timer;
+    KI_ASSERT(((ki_pending_request *)user)->retries > 0);
     attempt(user);
 }
 
@@ -273,6 +285,7 @@ static ki_status on_bad_item(const ki_error *why, ki_str sample, void *user) {
 static void on_head(const ki_response_head *head, void *user) {
     ki_pending_request *pending = user;
     pending->retry_after_ms = head->retry_after_ms;
+    KI_ASSERT(!pending->has_ended && !pending->response->http_status);
     pending->response->http_status = head->status;
     if (!is_good(pending)) {
         pending->response->body.limit = KI_STATUS_BODY_MAX;
@@ -324,6 +337,7 @@ static bool pass_data(ki_pending_request *pending, const char *data, size_t size
 
 static void on_data(const char *data, size_t size, void *user) {
     ki_pending_request *pending = user;
+    KI_ASSERT(!pending->has_ended && pending->response->http_status);
     ref(pending);
     if (!is_good(pending))
         error_response_data(pending, data, size);
@@ -363,6 +377,7 @@ static bool can_send_again(const ki_pending_request *pending, const ki_error *er
 
 static void on_end(const ki_error *err, void *user) {
     ki_pending_request *pending = user;
+    KI_ASSERT(!pending->has_ended && pending->response);
     ref(pending);
     pending->exchange = NULL;
     if (pending->response->http_status && !is_good(pending))
@@ -383,6 +398,8 @@ static void transmit(void *user) {
     ki_pending_request *pending = user;
     ki_client *client = pending->client;
     ki_error err = KI_ERROR_INIT;
+    KI_ASSERT(!pending->has_ended && !pending->exchange && !pending->response && !pending->list);
+    KI_ASSERT(pending->has_place == pending->is_counted);
     if (!ki_term_lasts(&pending->place.term)) { /* the clock may be ahead of the elector's timer */
         term_ended(pending);
         return;
@@ -410,6 +427,7 @@ static void transmit(void *user) {
 /* Waits for the request's turn in the rate limit. The timer ends a request whose place comes with its deadline. */
 static void pass_limit(void *user) {
     ki_pending_request *pending = user;
+    KI_ASSERT(!pending->has_place && !pending->place_ticket.waiting);
     pending->has_place = pending->is_counted;
     if (ki_engine_now(pending->client->engine) >= pending->deadline)
         return;
@@ -419,6 +437,8 @@ static void pass_limit(void *user) {
 
 /* Takes a place in flight. Ends the request at once if its turn in the rate limit would come after the deadline. */
 static void attempt(ki_pending_request *pending) {
+    KI_ON_LOOP(pending->client->engine);
+    KI_ASSERT(!pending->has_ended && !pending->has_place && !pending->exchange);
     ki_in_flight *in_flight = &pending->client->in_flight;
     if (!ki_term_lasts(&pending->place.term)) {
         term_ended(pending);

@@ -1,6 +1,7 @@
 /* term.c: see term.h. */
 #include "src/client/term.h"
 
+#include "src/base/assert.h"
 #include "src/base/memory.h"
 
 #include <stddef.h>
@@ -10,6 +11,9 @@ static _Thread_local const ki_term *of_thread;
 /* --- terms -------------------------------------------------------------------------------------------------------- */
 
 static void unlist(ki_term_place *place) {
+    KI_ON_LOOP(place->term.terms->engine);
+    KI_ASSERT(place->is_listed);
+    KI_ASSERT(place->previous ? place->previous->next == place : place->term.terms->first == place);
     ki_terms *terms = place->term.terms;
     *(place->previous ? &place->previous->next : &terms->first) = place->next;
     *(place->next ? &place->next->previous : &terms->last) = place->previous;
@@ -19,6 +23,7 @@ static void unlist(ki_term_place *place) {
 
 static void end_next(ki_task *task, void *user) {
     ki_terms *terms = user;
+    KI_ON_LOOP(terms->engine);
     ki_term_place *place = terms->first;
     if (!place || place->term.number == atomic_load(&terms->ended))
         return;
@@ -54,6 +59,7 @@ void ki_terms_close(ki_terms *terms) {
 }
 
 void ki_terms_extend(ki_terms *terms, int64_t until) {
+    KI_ASSERT(until != KI_TERM_NONE);
     atomic_store(&terms->until, until);
 }
 
@@ -98,6 +104,7 @@ const ki_term *ki_term_of_thread(const ki_engine *engine) {
 /* --- a request's place -------------------------------------------------------------------------------------------- */
 
 void ki_term_join(ki_term_place *place, const ki_term *term, const ki_engine *engine) {
+    KI_ASSERT(!place->term.terms && !place->is_listed);
     if (!term)
         return;
     place->term = *term;
@@ -113,6 +120,8 @@ void ki_term_watch(ki_term_place *place, void (*ended)(void *user), void *user) 
     ki_terms *terms = place->term.terms;
     if (!terms)
         return;
+    KI_ON_LOOP(terms->engine);
+    KI_ASSERT(!place->is_listed);
     place->ended = ended;
     place->user = user;
     place->previous = terms->last;

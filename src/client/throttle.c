@@ -1,9 +1,12 @@
 /* throttle.c: the queue in front of the limiter. First come, first served: no request passes while others wait. */
 #include "src/client/throttle.h"
 
+#include "src/base/assert.h"
+
 #include <stddef.h>
 
 static void set_timer(ki_throttle *throttle) {
+    KI_ON_LOOP(throttle->engine);
     if (!throttle->queue.first) {
         ki_timer_cancel(&throttle->timer);
         return;
@@ -21,6 +24,7 @@ static void due(ki_timer *timer, void *user) {
     if (goes)
         ki_ticket_queue_remove(&throttle->queue, ticket);
     set_timer(throttle);
+    KI_ASSERT(ki_timer_is_set(&throttle->timer) == (throttle->queue.first != NULL));
     if (goes)
         ticket->granted(ticket->user);
 }
@@ -57,4 +61,5 @@ void ki_throttle_leave(ki_throttle *throttle, ki_ticket *ticket) {
         return;
     ki_ticket_queue_remove(&throttle->queue, ticket);
     set_timer(throttle);
+    KI_ASSERT(ki_timer_is_set(&throttle->timer) == (throttle->queue.first != NULL));
 }

@@ -1,6 +1,8 @@
 /* callback.c: a linked list of running callbacks for each thread. */
 #include "src/engine/callback.h"
 
+#include "src/base/assert.h"
+
 #include <stddef.h>
 
 static _Thread_local ki_callback *innermost;
@@ -12,6 +14,7 @@ void ki_callback_enter(ki_callback *callback, const void *owner) {
 }
 
 void ki_callback_leave(const ki_callback *callback) {
+    KI_ASSERT(innermost == callback);
     innermost = callback->outer;
 }
 

@@ -2,6 +2,7 @@
  * timer.c and io.c. They run in turn, one unit each, so that none starves another. */
 #include "src/engine/loop.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
@@ -162,6 +163,7 @@ const ki_allocator *ki_engine_allocator(const ki_engine *engine) {
 }
 
 ki_buffer *ki_engine_scratch(ki_engine *engine) {
+    KI_ON_LOOP(engine);
     return &engine->scratch;
 }
 
@@ -180,6 +182,12 @@ int64_t ki_engine_wall_now(const ki_engine *engine) {
 bool ki_engine_on_loop(const ki_engine *engine) {
     return atomic_load(&engine->loop) == ki_thread_self();
 }
+
+#ifdef KI_ASSERTIONS
+bool ki_engine_is_callers(const ki_engine *engine) {
+    return ki_engine_on_loop(engine) || (ki_engine_is_idle(engine) && atomic_load(&engine->inline_caller) == 0);
+}
+#endif
 
 bool ki_engine_in_callback(const ki_engine *engine) {
     return ki_engine_on_loop(engine) &&
@@ -234,11 +242,14 @@ int64_t ki_engine_now(const ki_engine *engine) {
 }
 
 bool ki_engine_work(ki_engine *engine, int units) {
+    KI_ON_LOOP(engine);
+    KI_ASSERT(units >= 0);
     engine->work_left -= units;
     return engine->work_left > 0;
 }
 
 int ki_engine_work_left(const ki_engine *engine) {
+    KI_ON_LOOP(engine);
     return engine->work_left;
 }
 
@@ -292,9 +303,10 @@ int ki_engine_timeout(ki_engine *engine) {
 
 static const char *const drive_names[] = { "", "ki_engine_step", "ki_engine_run", "ki_engine_start" };
 
-/* Waits until the inline caller has ended; one that only drives the engine for itself ends at once. Caller holds the
- * mutex. */
+/* Waits until the inline caller has ended; one that only drives the engine for itself ends at once. */
 static void wait_for_inline_caller(ki_engine *engine) {
+    KI_HELD(&engine->mutex);
+    KI_ASSERT(engine->others >= 0);
     engine->others++;
     if (atomic_load(&engine->waiter_drives))
         write_wake(engine);
@@ -303,8 +315,10 @@ static void wait_for_inline_caller(ki_engine *engine) {
         ki_cond_broadcast(&engine->changed);
 }
 
-/* Sets how the engine is driven. Caller holds the mutex. */
+/* Sets how the engine is driven. */
 static ki_status claim(ki_engine *engine, ki_drive drive, ki_error *err) {
+    KI_HELD(&engine->mutex);
+    KI_ASSERT(drive != KI_DRIVE_NONE);
     while (atomic_load(&engine->inline_caller))
         wait_for_inline_caller(engine);
     ki_drive before = (ki_drive)atomic_load(&engine->drive);
@@ -318,6 +332,7 @@ static ki_status claim(ki_engine *engine, ki_drive drive, ki_error *err) {
 }
 
 void ki_end_hook_set(ki_end_hook *hook, ki_engine *engine, void (*ended)(void *user), void *user) {
+    KI_ON_LOOP(engine);
     *hook = (ki_end_hook){ .next = engine->end_hooks, .engine = engine, .ended = ended, .user = user };
     engine->end_hooks = hook;
 }
@@ -325,6 +340,7 @@ void ki_end_hook_set(ki_end_hook *hook, ki_engine *engine, void (*ended)(void *u
 void ki_end_hook_remove(ki_end_hook *hook) {
     if (!hook->engine)
         return;
+    KI_ON_LOOP(hook->engine);
     ki_end_hook **place = &hook->engine->end_hooks;
     while (*place && *place != hook)
         place = &(*place)->next;
@@ -334,6 +350,7 @@ void ki_end_hook_remove(ki_end_hook *hook) {
 }
 
 static void call_end_hooks(ki_engine *engine) {
+    KI_ON_LOOP(engine);
     engine->now = ki_engine_clock(engine);
     engine->dispatching = true;
     while (engine->end_hooks) {
@@ -346,6 +363,7 @@ static void call_end_hooks(ki_engine *engine) {
 
 /* Marks the loop as ended and wakes all waiting threads. */
 static void finish(ki_engine *engine) {
+    KI_ASSERT(!atomic_load(&engine->ended));
     atomic_store(&engine->stopping, true); /* also after a failure */
     call_end_hooks(engine);
     ki_mutex_lock(&engine->mutex);
@@ -369,6 +387,7 @@ enum {
 /* Runs one unit of one kind of work. Returns false if there was none or the bound is reached. Reads the clock, unless
  * it was read since the last unit. */
 static bool run_unit(ki_engine *engine, bool (*kind)(ki_engine *engine), bool is_read) {
+    KI_ASSERT(ki_engine_on_loop(engine) && engine->dispatching);
     if (!can_continue(engine))
         return false;
     if (!is_read)
@@ -383,6 +402,7 @@ static bool run_unit(ki_engine *engine, bool (*kind)(ki_engine *engine), bool is
  * list was released. A block that is too large for its caches makes it do so now, for the blocks of the last units of
  * work. The sizes differ, because an exact fit would end the sorting. */
 static void settle_memory(ki_engine *engine, int units) {
+    KI_ASSERT(units >= 0 && engine->unsettled >= 0);
     enum {
         UNITS = 256,
         SIZE_MIN = 2048,
@@ -403,6 +423,7 @@ static ki_status run_once(ki_engine *engine, int max_work, int timeout_ms, ki_er
     ki_status status = ki_engine_poll(engine, timeout_ms, err);
     if (status)
         return status;
+    KI_ASSERT(ki_engine_on_loop(engine) && !engine->dispatching && max_work > 0);
     engine->work_left = max_work;
     engine->dispatching = true;
     for (unsigned idle = 0; idle < KINDS && can_continue(engine);) {
@@ -494,9 +515,9 @@ ki_status ki_engine_run(ki_engine *engine, unsigned flags, ki_error *err) {
         return loop(engine, err);
 
     ki_signals signals;
+    atomic_store(&engine->loop, ki_thread_self());
     status = ki_signals_begin(&signals, engine, err);
     if (status) {
-        atomic_store(&engine->loop, ki_thread_self());
         finish(engine);
         return status;
     }
@@ -562,6 +583,8 @@ static void run_waiting_call(ki_task *task, void *user) {
     (void)task;
     waiting_call *waiting = user;
     ki_engine *engine = waiting->engine;
+    KI_ON_LOOP(engine);
+    KI_ASSERT(!waiting->done);
     waiting->call(waiting->user);
     ki_mutex_lock(&engine->mutex);
     waiting->done = true;
@@ -571,6 +594,8 @@ static void run_waiting_call(ki_task *task, void *user) {
 
 /* Runs `call` on this thread while the engine is idle. Caller holds the mutex, which is released during the call. */
 static void call_inline(ki_engine *engine, void (*call)(void *user), void *user) {
+    KI_HELD(&engine->mutex);
+    KI_ASSERT(ki_engine_is_idle(engine) && !atomic_load(&engine->inline_caller));
     atomic_store(&engine->inline_caller, ki_thread_self());
     atomic_store(&engine->loop, ki_thread_self());
     ki_mutex_unlock(&engine->mutex);
@@ -629,8 +654,10 @@ static int milliseconds_left(int64_t deadline) {
     return left > INT_MAX ? INT_MAX : (int)left;
 }
 
-/* Drives the loop on this thread until `*done`, the deadline, or another thread's call. Caller holds the mutex. */
+/* Drives the loop on this thread until `*done`, the deadline, or another thread's call. */
 static ki_status drive_for(ki_engine *engine, const bool *done, int64_t deadline, ki_error *err) {
+    KI_HELD(&engine->mutex);
+    KI_ASSERT(atomic_load(&engine->drive) == KI_DRIVE_NONE && !atomic_load(&engine->inline_caller));
     ki_status status = ki_engine_use(engine, err);
     atomic_store(&engine->inline_caller, ki_thread_self());
     atomic_store(&engine->loop, ki_thread_self());

@@ -34,11 +34,11 @@ static inline int64_t ki_time_after_ms(int64_t now, int64_t timeout_ms) {
 }
 #define KI_SECONDS(n) ((int64_t)(n)*1000000000)
 
-/* Returns a random number in [0, 1) from the engine's seed. Loop only. */
+/* Returns a random number in [0, 1) from the engine's seed. */
 double ki_engine_random(ki_engine *engine);
 
 /* Returns an empty buffer for what a function on the loop needs until it returns: memory that need not be allocated
- * each time. The function calls nothing that uses the buffer too, and empties it. Loop only. */
+ * each time. The function calls nothing that uses the buffer too, and empties it. */
 ki_buffer *ki_engine_scratch(ki_engine *engine);
 
 /* Timers: embedded, one-shot. Loop only. They need no memory and cannot fail.
@@ -104,6 +104,10 @@ ki_status ki_engine_check_process(const ki_engine *engine, ki_error *err);
 /* Sets `err` to the reason for which the loop has ended by itself, and returns its code; KI_OK: it has not. Any
  * thread. */
 ki_status ki_engine_failure(ki_engine *engine, ki_error *err);
+
+/* The caller is on the loop, or the engine is idle and no other thread works on it. */
+#define KI_ON_LOOP(engine) KI_ASSERT_AS(ki_engine_is_callers(engine), "the caller is on the loop of " #engine)
+bool ki_engine_is_callers(const ki_engine *engine); /* in builds with assertions only */
 
 /* Returns true on the loop's thread. False before the engine is driven. Any thread. */
 bool ki_engine_on_loop(const ki_engine *engine);

@@ -4,6 +4,7 @@
  * thread may have left half written. An engine that was not used yet gets descriptors of its own. */
 #include "src/engine/loop.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 
 #include <errno.h>
@@ -52,6 +53,7 @@ static void close_if_open(int fd) {
 /* Puts descriptors of this process's own in the place of the inherited ones, under the same numbers: the host may have
  * them. */
 static ki_status replace_descriptors(ki_engine *engine, ki_error *err) {
+    KI_ASSERT(!atomic_load(&engine->is_used));
     /* 1: wakes the loop at once, because a wakeup of before the fork (`woken`) is in the parent's eventfd */
     int epoll_fd = epoll_create1(EPOLL_CLOEXEC), wake_fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
     int timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -78,6 +80,7 @@ static ki_status check_descriptors(ki_engine *engine, ki_error *err) {
 }
 
 ki_status ki_engine_use(ki_engine *engine, ki_error *err) {
+    KI_ASSERT(ki_mutex_is_held(&engine->mutex) || ki_engine_is_callers(engine));
     unsigned now = atomic_load_explicit(&forks, memory_order_relaxed);
     ki_status status = ki_engine_check_process(engine, err);
     if (!status)

@@ -6,6 +6,7 @@
  * one that its owner closed first, as libcurl 7.88 does, would leave an entry for ever. */
 #include "src/engine/loop.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 
 #include <errno.h>
@@ -14,6 +15,8 @@
 
 ki_status ki_io_add(ki_io *io, ki_engine *engine, int fd, uint32_t events,
                     void (*ready)(ki_io *io, uint32_t events, void *user), void *user, ki_error *err) {
+    KI_ON_LOOP(engine);
+    KI_ASSERT(ready);
     *io = (ki_io){ .engine = engine, .fd = fd, .watched = -1, .events = events, .ready = ready, .user = user };
     ki_status status = atomic_load(&engine->is_used) ? KI_OK : ki_engine_use(engine, err);
     if (status)
@@ -32,6 +35,8 @@ ki_status ki_io_add(ki_io *io, ki_engine *engine, int fd, uint32_t events,
 }
 
 ki_status ki_io_modify(ki_io *io, uint32_t events, ki_error *err) {
+    KI_ON_LOOP(io->engine);
+    KI_ASSERT(io->added && io->watched >= 0);
     struct epoll_event event = { .events = events, .data.ptr = io };
     if (epoll_ctl(io->engine->epoll_fd, EPOLL_CTL_MOD, io->watched, &event))
         return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot watch descriptor %d", io->fd);
@@ -43,6 +48,7 @@ void ki_io_remove(ki_io *io) {
     if (!io->added)
         return;
     ki_engine *engine = io->engine;
+    KI_ON_LOOP(engine);
     epoll_ctl(engine->epoll_fd, EPOLL_CTL_DEL, io->watched, NULL);
     close(io->watched);
     for (int i = engine->ready_next; i < engine->ready_count; i++) {
@@ -53,12 +59,14 @@ void ki_io_remove(ki_io *io) {
 }
 
 bool ki_engine_dispatch_io(ki_engine *engine) {
+    KI_ON_LOOP(engine);
     while (engine->ready_next < engine->ready_count) {
         struct epoll_event event = engine->ready[engine->ready_next++];
         ki_io *io = event.data.ptr;
         if (!io)
             continue;
         uint32_t events = event.events & (io->events | EPOLLERR | EPOLLHUP);
+        KI_ASSERT(io->added && io->engine == engine);
         if (!events)
             continue; /* a callback has changed the wanted events */
         io->ready(io, events, io->user);
@@ -85,6 +93,8 @@ static void drain_wake(ki_engine *engine) {
 }
 
 ki_status ki_engine_poll(ki_engine *engine, int timeout_ms, ki_error *err) {
+    KI_ON_LOOP(engine);
+    KI_ASSERT(engine->ready_count <= KI_ENGINE_BATCH && engine->ready_next <= engine->ready_count);
     if (engine->ready_next < engine->ready_count)
         return KI_OK;
     if (atomic_load(&engine->wake_errno))

@@ -96,7 +96,7 @@ uintptr_t ki_thread_self(void);
 /* Wakes the loop, unless the caller runs in one of its callbacks. Any thread, also signal handlers. */
 void ki_engine_wake(ki_engine *engine);
 
-/* Each runs one unit of work, and returns false if none is due. Loop only. */
+/* Each runs one unit of work, and returns false if none is due. */
 bool ki_engine_run_task(ki_engine *engine);
 bool ki_engine_fire_timer(ki_engine *engine);
 bool ki_engine_dispatch_io(ki_engine *engine);
@@ -108,9 +108,9 @@ ki_status ki_engine_watch_own(ki_engine *engine, int operation, ki_error *err);
 ki_status ki_engine_poll(ki_engine *engine, int timeout_ms, ki_error *err);
 
 /* timer.c. Makes epoll_fd readable for the host between two steps: at once if work is left, else when the first timer
- * is due. No system call if timer_fd is set to that time or an earlier one. Loop only. Errors: KI_ERR_SYSTEM. */
+ * is due. No system call if timer_fd is set to that time or an earlier one. Errors: KI_ERR_SYSTEM. */
 ki_status ki_engine_arm(ki_engine *engine, ki_error *err);
-/* Makes timer_fd never readable. Loop only. */
+/* Makes timer_fd never readable. */
 void ki_engine_disarm(ki_engine *engine);
 
 /* fork.c. Remembers the present process as the engine's. */

@@ -2,6 +2,7 @@
  * so that a cancel finds it and the engine can free it. */
 #include "src/engine/loop.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 
@@ -22,13 +23,15 @@ static ki_str key_of(const uint64_t *id) {
 /* Removes the post from the map. Returns false if it was cancelled. */
 static bool unlink_post(ki_engine *engine, ki_post *post) {
     ki_mutex_lock(&engine->post_mutex);
-    (void)ki_map_remove(&engine->posts, key_of(&post->id));
+    const void *removed = ki_map_remove(&engine->posts, key_of(&post->id));
+    KI_ASSERT(removed == post);
     bool is_wanted = !post->is_cancelled;
     ki_mutex_unlock(&engine->post_mutex);
     return is_wanted;
 }
 
 static void finish(ki_engine *engine, ki_post *post) {
+    KI_ON_LOOP(engine);
     void (*call)(void *user) = unlink_post(engine, post) ? post->call : NULL;
     void *user = post->user;
     ki_task_cancel(&post->task); /* of a cancel that came meanwhile */
@@ -52,6 +55,8 @@ static void fire(ki_timer *timer, void *user) {
 static void run(ki_task *task, void *user) {
     ki_post *post = user;
     ki_engine *engine = task->engine;
+    KI_ON_LOOP(engine);
+    KI_ASSERT(task == &post->task);
     if (post->deadline && !is_cancelled(engine, post))
         ki_timer_set(&post->timer, post->deadline);
     else
@@ -107,6 +112,7 @@ ki_status ki_engine_cancel_post(ki_engine *engine, uint64_t id, ki_error *err) {
 }
 
 void ki_engine_free_posts(ki_engine *engine) {
+    KI_ASSERT(ki_engine_is_idle(engine));
     size_t cursor = 0;
     ki_str id;
     void *post;

@@ -22,6 +22,7 @@ void ki_engine_seed(ki_engine *engine, uint64_t seed) {
 }
 
 double ki_engine_random(ki_engine *engine) {
+    KI_ON_LOOP(engine);
     uint64_t *state = engine->random;
     uint64_t result = rotate(state[0] + state[3], 23) + state[0];
     uint64_t shifted = state[1] << 17;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 static void arrived(ki_io *io, uint32_t events, void *user) {
+    KI_ON_LOOP((ki_engine *)user);
     (void)events;
     ki_engine *engine = user;
     struct signalfd_siginfo info;
@@ -22,6 +23,7 @@ static void arrived(ki_io *io, uint32_t events, void *user) {
 }
 
 void ki_engine_on_signal(ki_engine *engine, void (*stop)(void *user), void *user) {
+    KI_ON_LOOP(engine);
     engine->on_signal = stop;
     engine->signal_user = user;
 }

@@ -5,6 +5,7 @@
  * number. */
 #include "src/engine/subprocess.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 
@@ -77,6 +78,7 @@ static void free_process(ki_subprocess *process) {
 
 /* Kills the process and its process group. */
 static void kill_all(ki_subprocess *process) {
+    KI_ASSERT(process->pid > 0);
     kill(-process->pid, SIGKILL);
     kill(process->pid, SIGKILL);
 }
@@ -99,6 +101,7 @@ static void wait_for_killed(const ki_subprocess *process) {
 void ki_subprocess_cancel(ki_subprocess *process) {
     if (!process)
         return;
+    KI_ON_LOOP(process->engine);
     kill_all(process);
     wait_for_killed(process);
     free_process(process);
@@ -115,6 +118,7 @@ static void kill_for(ki_subprocess *process, ki_subprocess_end why) {
 }
 
 static void report_end(ki_subprocess *process, ki_subprocess_end end, int number) {
+    KI_ON_LOOP(process->engine);
     const ki_subprocess_result result = {
         .end = process->killed ? process->why : end,
         .number = number,
@@ -129,6 +133,7 @@ static void report_end(ki_subprocess *process, ki_subprocess_end end, int number
 
 /* Grows the output; wipes the old memory, which can have part of a token. */
 static bool grow(ki_subprocess *process, size_t need) {
+    KI_ASSERT(need <= process->options.output_limit && process->size <= process->capacity);
     size_t capacity = process->capacity ? process->capacity : FIRST_CAPACITY;
     while (capacity < need)
         capacity *= 2;
@@ -148,6 +153,7 @@ static bool grow(ki_subprocess *process, size_t need) {
 }
 
 static void keep_output(ki_subprocess *process, const char *data, size_t size) {
+    KI_ASSERT(process->size <= process->options.output_limit);
     if (size > process->options.output_limit - process->size) {
         kill_for(process, KI_SUBPROCESS_TOO_MUCH);
     } else if (!grow(process, process->size + size)) {
@@ -170,6 +176,7 @@ static void keep_errors(ki_subprocess *process, const char *data, size_t size) {
     }
     memcpy(process->errors + process->errors_size, data, size);
     process->errors_size += size;
+    KI_ASSERT(process->errors_size <= sizeof process->errors);
 }
 
 /* Reads once. Returns false if there is nothing more to read now. */
@@ -205,6 +212,7 @@ static void output_ready(ki_io *io, uint32_t events, void *user) {
 /* Checks whether the process has ended, and reads the rest of the pipes. The amount is limited: another process can
  * hold a pipe and write without end. */
 static void check_end(ki_subprocess *process) {
+    KI_ON_LOOP(process->engine);
     siginfo_t info = { .si_pid = 0 };
     int failed = waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOHANG | WNOWAIT);
     if (!failed && info.si_pid == 0)
@@ -349,6 +357,7 @@ static ki_status watch(ki_subprocess *process, ki_error *err) {
 
 ki_status ki_subprocess_start(ki_engine *engine, const ki_subprocess_options *options, ki_subprocess **ret_process,
                               ki_error *err) {
+    KI_ON_LOOP(engine);
     const ki_allocator *allocator = ki_engine_allocator(engine);
     ki_subprocess *process = ki_alloc_zero(allocator, sizeof *process);
     if (!process)

@@ -3,7 +3,14 @@
  * the queues' mutex, and cleared before the task runs, so that the task may post itself again. */
 #include "src/engine/loop.h"
 
+#include "src/base/assert.h"
+
+static bool is_sound(const ki_task_queue *queue) {
+    return (queue->first != NULL) == (queue->last != NULL) && (!queue->last || !queue->last->next);
+}
+
 void ki_task_init(ki_task *task, ki_engine *engine, void (*run)(ki_task *task, void *user), void *user) {
+    KI_ASSERT(engine && run);
     task->next = NULL;
     task->engine = engine;
     atomic_init(&task->queued, false);
@@ -12,6 +19,7 @@ void ki_task_init(ki_task *task, ki_engine *engine, void (*run)(ki_task *task, v
 }
 
 void ki_task_post(ki_task *task) {
+    KI_ASSERT(task->engine && task->run);
     ki_engine *engine = task->engine;
     ki_mutex_lock(&engine->task_mutex);
     bool waits = atomic_load(&task->queued);
@@ -22,6 +30,7 @@ void ki_task_post(ki_task *task) {
         ki_task_queue *queue = &engine->tasks[task->is_own];
         *(queue->last ? &queue->last->next : &queue->first) = task;
         queue->last = task;
+        KI_ASSERT(is_sound(queue));
     }
     ki_mutex_unlock(&engine->task_mutex);
     if (!waits)
@@ -32,6 +41,7 @@ void ki_task_cancel(ki_task *task) {
     ki_engine *engine = task->engine;
     if (!engine || !atomic_load(&task->queued))
         return;
+    KI_ON_LOOP(engine);
     ki_mutex_lock(&engine->task_mutex);
     ki_task *before = NULL;
     ki_task_queue *queue = &engine->tasks[task->is_own];
@@ -47,6 +57,7 @@ void ki_task_cancel(ki_task *task) {
         atomic_store(&task->queued, false);
         break;
     }
+    KI_ASSERT(is_sound(queue) && !atomic_load(&task->queued));
     ki_mutex_unlock(&engine->task_mutex);
 }
 
@@ -58,6 +69,7 @@ bool ki_engine_has_tasks(ki_engine *engine) {
 }
 
 bool ki_engine_run_task(ki_engine *engine) {
+    KI_ON_LOOP(engine);
     ki_mutex_lock(&engine->task_mutex);
     engine->takes_own = !engine->takes_own;
     ki_task_queue *queue = &engine->tasks[engine->takes_own];
@@ -65,10 +77,12 @@ bool ki_engine_run_task(ki_engine *engine) {
         queue = &engine->tasks[!engine->takes_own];
     ki_task *task = queue->first;
     if (task) {
+        KI_ASSERT(task->engine == engine && atomic_load(&task->queued));
         queue->first = task->next;
         if (!queue->first)
             queue->last = NULL;
         atomic_store(&task->queued, false);
+        KI_ASSERT(is_sound(queue));
     }
     ki_mutex_unlock(&engine->task_mutex);
     if (!task)

@@ -2,7 +2,7 @@
 #include "src/engine/thread.h"
 
 #include "src/base/error.h"
-#include "src/engine/engine.h"
+#include "src/engine/loop.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -15,9 +15,41 @@ enum {
 };
 
 ki_status ki_mutex_init(ki_mutex *mutex, ki_error *err) {
+#ifdef KI_ASSERTIONS
+    pthread_mutexattr_t checking; /* lock and unlock fail where they must not be called */
+    pthread_mutexattr_init(&checking);
+    pthread_mutexattr_settype(&checking, PTHREAD_MUTEX_ERRORCHECK);
+    int failed = pthread_mutex_init(mutex, &checking);
+    pthread_mutexattr_destroy(&checking);
+#else
     int failed = pthread_mutex_init(mutex, NULL);
+#endif
     return failed ? ki_error_set_errno(err, KI_ERR_SYSTEM, failed, "cannot make a mutex") : KI_OK;
 }
+
+#ifdef KI_ASSERTIONS
+/* A mutex that checks errors says to its holder, and to no other thread, that the holder would wait for itself. */
+bool ki_mutex_is_held(const ki_mutex *mutex) {
+    static const struct timespec past;
+    ki_mutex *locked = (ki_mutex *)(uintptr_t)mutex;
+    int failed = pthread_mutex_timedlock(locked, &past);
+    if (failed == 0)
+        pthread_mutex_unlock(locked);
+    return failed == EDEADLK;
+}
+
+bool ki_fair_mutex_is_held(const ki_fair_mutex *mutex) {
+    return atomic_load(&mutex->owner) == ki_thread_self();
+}
+
+static void set_owner(ki_fair_mutex *mutex, uintptr_t owner) {
+    atomic_store(&mutex->owner, owner);
+}
+#else
+static void set_owner(ki_fair_mutex *mutex, uintptr_t owner) {
+    (void)mutex, (void)owner;
+}
+#endif
 
 unsigned ki_thread_stripe(unsigned bits) {
     uint64_t spread = (uint64_t)(uintptr_t)pthread_self() * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
@@ -40,7 +72,7 @@ void ki_mutex_lock_short(ki_mutex *mutex) {
         for (int i = 0; i < pauses; i++)
             ki_thread_pause();
     }
-    pthread_mutex_lock(mutex);
+    ki_mutex_lock(mutex);
 }
 
 ki_status ki_semaphore_init(ki_semaphore *semaphore, ki_error *err) {
@@ -66,17 +98,20 @@ ki_status ki_cond_init(ki_cond *cond, ki_error *err) {
 ki_status ki_fair_mutex_init(ki_fair_mutex *mutex, const ki_engine *engine, ki_error *err) {
     mutex->engine = engine;
     mutex->is_held = false;
+    set_owner(mutex, 0);
     mutex->first = NULL;
     mutex->last = &mutex->first;
     return ki_mutex_init(&mutex->mutex, err);
 }
 
 void ki_fair_mutex_destroy(ki_fair_mutex *mutex) {
+    KI_ASSERT(!mutex->is_held && !mutex->first);
     ki_mutex_destroy(&mutex->mutex);
 }
 
 void ki_fair_mutex_lock(ki_fair_mutex *mutex) {
     ki_fair_wait wait = { .next = NULL };
+    KI_ASSERT(!ki_fair_mutex_is_held(mutex));
     ki_mutex_lock(&mutex->mutex);
     bool is_free = !mutex->is_held;
     mutex->is_held = true;
@@ -90,16 +125,20 @@ void ki_fair_mutex_lock(ki_fair_mutex *mutex) {
             mutex->last = &wait.next;
     }
     ki_mutex_unlock(&mutex->mutex);
-    if (is_free)
-        return;
-    ki_semaphore_wait(&wait.turn);
-    ki_mutex_lock(&mutex->mutex); /* the post of the semaphore has returned */
-    ki_mutex_unlock(&mutex->mutex);
-    ki_semaphore_destroy(&wait.turn);
+    if (!is_free) {
+        ki_semaphore_wait(&wait.turn);
+        ki_mutex_lock(&mutex->mutex); /* the post of the semaphore has returned */
+        ki_mutex_unlock(&mutex->mutex);
+        ki_semaphore_destroy(&wait.turn);
+    }
+    set_owner(mutex, ki_thread_self());
 }
 
 void ki_fair_mutex_unlock(ki_fair_mutex *mutex) {
+    KI_HELD(mutex);
+    set_owner(mutex, 0);
     ki_mutex_lock(&mutex->mutex);
+    KI_ASSERT(mutex->is_held);
     ki_fair_wait *next = mutex->first;
     if (next) { /* it holds the lock now */
         mutex->first = next->next;
@@ -113,6 +152,7 @@ void ki_fair_mutex_unlock(ki_fair_mutex *mutex) {
 }
 
 bool ki_cond_wait_until(ki_cond *cond, ki_mutex *mutex, int64_t deadline_ns) {
+    KI_HELD(mutex);
     if (deadline_ns == INT64_MAX) {
         pthread_cond_wait(cond, mutex);
         return true;
@@ -137,6 +177,7 @@ static void *thread_main(void *argument) {
 }
 
 ki_status ki_thread_start(ki_thread *thread, const char *name, void (*main)(void *user), void *user, ki_error *err) {
+    KI_ASSERT(!thread->started);
     thread->main = main;
     thread->user = user;
     /* The new thread inherits the mask, so it never receives a signal. */
@@ -155,6 +196,7 @@ ki_status ki_thread_start(ki_thread *thread, const char *name, void (*main)(void
 void ki_thread_join(ki_thread *thread) {
     if (!thread->started)
         return;
+    KI_ASSERT(!pthread_equal(thread->id, pthread_self()));
     pthread_join(thread->id, NULL);
     thread->started = false;
 }

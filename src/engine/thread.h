@@ -5,6 +5,8 @@
 
 #include <kinformer/engine.h>
 
+#include "src/base/assert.h"
+
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdbool.h>
@@ -21,13 +23,16 @@ typedef struct ki_thread {
 
 ki_status ki_mutex_init(ki_mutex *mutex, ki_error *err);
 static inline void ki_mutex_destroy(ki_mutex *mutex) {
-    pthread_mutex_destroy(mutex);
+    int failed = pthread_mutex_destroy(mutex);
+    KI_ASSERT_AS(!failed, "a mutex is not held when it is destroyed");
 }
 static inline void ki_mutex_lock(ki_mutex *mutex) {
-    pthread_mutex_lock(mutex);
+    int failed = pthread_mutex_lock(mutex);
+    KI_ASSERT_AS(!failed, "a thread does not hold the mutex that it locks");
 }
 static inline void ki_mutex_unlock(ki_mutex *mutex) {
-    pthread_mutex_unlock(mutex);
+    int failed = pthread_mutex_unlock(mutex);
+    KI_ASSERT_AS(!failed, "a thread holds the mutex that it unlocks");
 }
 /* Locks a mutex that is held for less than a microsecond: spins for a few microseconds before it sleeps. */
 void ki_mutex_lock_short(ki_mutex *mutex);
@@ -59,16 +64,30 @@ typedef struct ki_fair_mutex {
     pthread_mutex_t mutex;       /* guards what follows */
     ki_fair_wait *first, **last; /* who waits; the place for the next one */
     bool is_held;
+#ifdef KI_ASSERTIONS
+    _Atomic(uintptr_t) owner; /* ki_thread_self of the thread that holds it; 0: none */
+#endif
 } ki_fair_mutex;
 ki_status ki_fair_mutex_init(ki_fair_mutex *mutex, const ki_engine *engine, ki_error *err);
 void ki_fair_mutex_destroy(ki_fair_mutex *mutex);
 void ki_fair_mutex_lock(ki_fair_mutex *mutex);
 void ki_fair_mutex_unlock(ki_fair_mutex *mutex);
+/* Return true if the calling thread holds the mutex. They exist in builds with assertions only. */
+bool ki_mutex_is_held(const ki_mutex *mutex);
+bool ki_fair_mutex_is_held(const ki_fair_mutex *mutex);
+/* The caller holds the lock, a ki_mutex or a ki_fair_mutex. */
+#define KI_HELD(lock) KI_ASSERT_AS(KI_IS_HELD(lock), "the caller holds " #lock)
+/* clang-format off */
+#define KI_IS_HELD(lock)                                                                                               \
+    _Generic((lock), ki_mutex *: ki_mutex_is_held, const ki_mutex *: ki_mutex_is_held,                                 \
+             ki_fair_mutex *: ki_fair_mutex_is_held, const ki_fair_mutex *: ki_fair_mutex_is_held)(lock)
+/* clang-format on */
 ki_status ki_cond_init(ki_cond *cond, ki_error *err); /* on CLOCK_MONOTONIC */
 static inline void ki_cond_destroy(ki_cond *cond) {
     pthread_cond_destroy(cond);
 }
 static inline void ki_cond_wait(ki_cond *cond, ki_mutex *mutex) {
+    KI_HELD(mutex);
     pthread_cond_wait(cond, mutex);
 }
 static inline void ki_cond_signal(ki_cond *cond) {

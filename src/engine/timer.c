@@ -3,17 +3,20 @@
  * at most one step that finds nothing to do. Loop only. */
 #include "src/engine/loop.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 
 #include <errno.h>
 #include <sys/timerfd.h>
 
 void ki_timer_init(ki_timer *timer, ki_engine *engine, void (*fire)(ki_timer *timer, void *user), void *user) {
+    KI_ASSERT(engine && fire);
     *timer = (ki_timer){ .engine = engine, .fire = fire, .user = user };
 }
 
 void ki_timer_set(ki_timer *timer, int64_t deadline_ns) {
     ki_engine *engine = timer->engine;
+    KI_ON_LOOP(engine);
     ki_heap_put(&engine->timers, &timer->node, deadline_ns, engine->timer_sequence++);
     /* A host may be waiting with an older timeout. */
     if (engine->timers.first == &timer->node)
@@ -21,8 +24,10 @@ void ki_timer_set(ki_timer *timer, int64_t deadline_ns) {
 }
 
 void ki_timer_cancel(ki_timer *timer) {
-    if (timer->engine)
-        ki_heap_remove(&timer->engine->timers, &timer->node);
+    if (!timer->engine)
+        return;
+    KI_ON_LOOP(timer->engine);
+    ki_heap_remove(&timer->engine->timers, &timer->node);
 }
 
 bool ki_timer_is_set(const ki_timer *timer) {
@@ -37,17 +42,20 @@ void ki_timer_close(ki_timer *timer) {
 }
 
 bool ki_engine_fire_timer(ki_engine *engine) {
+    KI_ON_LOOP(engine);
     ki_heap_node *node = engine->timers.first;
     if (!node || node->rank > engine->now)
         return false;
     ki_heap_remove(&engine->timers, node);
     ki_timer *timer = (ki_timer *)(void *)node; /* the node is the first member */
+    KI_ASSERT(timer->engine == engine && !ki_timer_is_set(timer));
     timer->fire(timer, timer->user);
     return true;
 }
 
 /* Sets timer_fd to a time of CLOCK_MONOTONIC; INT64_MAX: never. This also ends that it is readable. */
 static ki_status set_timer_fd(ki_engine *engine, int64_t deadline, ki_error *err) {
+    KI_ON_LOOP(engine);
     struct itimerspec at = { .it_value = { .tv_nsec = 0 } }; /* zero: never */
     if (deadline != INT64_MAX) {
         int64_t time = deadline > 1 ? deadline : 1;
@@ -62,6 +70,7 @@ static ki_status set_timer_fd(ki_engine *engine, int64_t deadline, ki_error *err
 }
 
 ki_status ki_engine_arm(ki_engine *engine, ki_error *err) {
+    KI_ON_LOOP(engine);
     const ki_heap_node *first = engine->timers.first;
     int64_t due = first ? first->rank : INT64_MAX;
     if (engine->ready_next < engine->ready_count || due <= engine->now || ki_engine_has_tasks(engine)) {
@@ -74,6 +83,7 @@ ki_status ki_engine_arm(ki_engine *engine, ki_error *err) {
 }
 
 void ki_engine_disarm(ki_engine *engine) {
+    KI_ON_LOOP(engine);
     if (engine->armed != INT64_MAX)
         (void)set_timer_fd(engine, INT64_MAX, NULL);
 }

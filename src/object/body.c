@@ -1,6 +1,7 @@
 /* body.c: see body.h. */
 #include "src/object/body.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
@@ -21,6 +22,7 @@ static ki_status fail(const ki_object *obj, ki_status status, ki_error *err) {
 }
 
 static ki_status open_packed(const ki_object *obj, ki_body *ret_body) {
+    KI_ASSERT(obj->is_packed);
     const ki_packed_body *packed = ki_object_packed_body(obj);
     *ret_body = (ki_body){ .unpacked = NULL };
     ki_status status = ki_body_codec_open(packed->codec, packed_bytes(packed), obj->body_size, &ret_body->unpacked);
@@ -57,6 +59,7 @@ ki_body ki_body_open_surely(const ki_object *obj) {
 }
 
 void ki_body_close(const ki_object *obj, const ki_body *body) {
+    KI_ASSERT(!body->is_reserve || !body->unpacked);
     if (body->is_reserve)
         ki_body_codec_unpack_end(ki_object_packed_body(obj)->codec);
     else if (body->unpacked)
@@ -107,6 +110,7 @@ static void add_codec(uint64_t number, size_t bytes, ki_object_memory_sum *sum) 
             return;
     if (sum->codec_count == KI_OBJECT_MEMORY_CODECS)
         return;
+    KI_ASSERT(number != 0);
     sum->codecs[sum->codec_count++] = number;
     sum->memory.dictionaries += bytes;
 }

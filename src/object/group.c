@@ -1,6 +1,7 @@
 /* group.c: see group.h. */
 #include "src/object/group.h"
 
+#include "src/base/assert.h"
 #include "src/base/memory.h"
 #include "src/object/object.h"
 
@@ -120,6 +121,7 @@ void ki_group_table_init(ki_group_table *table) {
 }
 
 static ki_object_group **bucket_of(const ki_group_table *table, const ki_object_group *group) {
+    KI_ASSERT(table->bucket_count > 0);
     return &table->buckets[group->hash % table->bucket_count];
 }
 
@@ -130,6 +132,7 @@ static bool is_full(const ki_group_table *table) {
 /* Moves all groups to an array of more buckets. Returns the array before, which may be `first`. Caller holds the
  * lock. */
 static ki_object_group **move_groups(ki_group_table *table, ki_object_group **buckets, size_t bucket_count) {
+    KI_ASSERT(bucket_count > table->bucket_count && buckets != table->buckets);
     ki_object_group **before = table->buckets;
     size_t count = table->bucket_count;
     table->buckets = buckets;
@@ -236,6 +239,7 @@ static void add(ki_object_format *format, ki_object_group *group, uint64_t names
         grow(format, buckets);
     (void)lock_table(format);
     ki_object_group **bucket = bucket_of(table, group);
+    KI_ASSERT(!group->is_listed && table->count <= KI_GROUPS_MAX);
     group->is_listed = table->count < KI_GROUPS_MAX;
     if (group->is_listed) {
         group->next = *bucket;
@@ -255,12 +259,16 @@ static void take_out(ki_object_format *format, const ki_object_group *group) {
     ki_group_table *table = lock_table(format);
     ki_object_group **at = bucket_of(table, group), **unused = table->first;
     size_t count = table->bucket_count;
-    while (*at != group)
+    KI_ASSERT(table->count > 0);
+    while (*at != group) {
+        KI_ASSERT(*at);
         at = &(*at)->next;
+    }
     *at = group->next;
     if (table->bases[group->base_at] == group)
         table->bases[group->base_at] = NULL;
     if (--table->count == 0) {
+        KI_ASSERT(!table->buckets[0] && !table->buckets[count - 1]);
         unused = table->buckets; /* without a group, as is `first` */
         ki_group_table_init(table);
     }
@@ -295,6 +303,7 @@ static ki_object_group *make(ki_object_format *format, const ki_group_content *c
     group->base = base;
     ki_refcount_init(&group->refs);
     fill(group, content);
+    KI_ASSERT(group->namespace_at < size && group->kind_at < group->namespace_at);
     atomic_fetch_add_explicit(&format->groups.bytes, size, memory_order_relaxed);
     add(format, group, names);
     return group;

@@ -4,6 +4,7 @@
  * cut out of the text, not written again. An object without its content has a digest of it instead. */
 #include "src/object/object.h"
 
+#include "src/base/assert.h"
 #include "src/base/buffer.h"
 #include "src/base/error.h"
 #include "src/base/json_scan.h"
@@ -289,6 +290,7 @@ static size_t measure(const ki_object_format *format, const parts *p, size_t *re
 }
 
 static void write_view(ki_object_format *format, ki_object *obj, const parts *p, size_t strings_at, uint32_t *next) {
+    KI_ASSERT(obj->group && obj->group->format == format);
     ki_view_room room = {
         .arrays = (char *)obj + strings_at - p->view.arrays,
         .strings = (char *)obj + *next,
@@ -340,6 +342,7 @@ static ki_status build(ki_object_format *format, parts *p, ki_object **ret_obj, 
     obj->body_at = next;
     obj->body_size = (uint32_t)body_size(p) & INT32_MAX; /* the text has 1 GiB at most */
     write_body((char *)obj + next, p);
+    KI_ASSERT(next <= total && obj->key_at >= KI_OBJECT_VIEW_AT && obj->body_at > obj->key_at);
     *ret_obj = obj;
     return KI_OK;
 }
@@ -775,6 +778,7 @@ static void release_text(const char *text, void *user) {
 /* Apart from ki_object_unref, which is called often and rarely frees. */
 static void __attribute__((noinline)) free_object(ki_object *owned) {
     ki_object_group *group = owned->group;
+    KI_ASSERT(atomic_load(&owned->refs.count) == 0 && atomic_load(&group->refs.count) > 0);
     ki_body_codec *codec = owned->is_packed ? ki_object_packed_body(owned)->codec : NULL;
     ki_object_each_text(owned, release_text, NULL);
     ki_free(&group->format->allocator, owned);

@@ -11,6 +11,7 @@
 
 #include "src/transport/curl_internal.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
@@ -36,8 +37,42 @@ enum {
 
 /* --- exchanges ---------------------------------------------------------------------------------------------------- */
 
+/* Which list has the exchanges of a state? */
+static const ki_exchange_list *list_of(const ki_curl_transport *transport, ki_exchange_state state) {
+    switch (state) {
+    case KI_EXCHANGE_QUEUED:
+        return &transport->queued;
+    case KI_EXCHANGE_WAITING:
+        return &transport->waiting;
+    case KI_EXCHANGE_ACTIVE:
+        return &transport->active;
+    case KI_EXCHANGE_CANCELLED:
+        return &transport->cancelled;
+    case KI_EXCHANGE_ENDING:
+        break;
+    }
+    return NULL;
+}
+
+static bool can_follow(ki_exchange_state before, ki_exchange_state state) {
+    switch (state) {
+    case KI_EXCHANGE_QUEUED:
+        return before == KI_EXCHANGE_QUEUED || before == KI_EXCHANGE_WAITING;
+    case KI_EXCHANGE_WAITING:
+        return before == KI_EXCHANGE_QUEUED;
+    case KI_EXCHANGE_ACTIVE:
+        return before == KI_EXCHANGE_QUEUED || before == KI_EXCHANGE_ACTIVE; /* a ping is not queued */
+    case KI_EXCHANGE_CANCELLED:
+    case KI_EXCHANGE_ENDING:
+        return before != KI_EXCHANGE_ENDING;
+    }
+    return false;
+}
+
 static void leave_list(ki_exchange *exchange) {
     ki_exchange_list *list = exchange->list;
+    KI_ASSERT(exchange->previous ? exchange->previous->next == exchange : list->first == exchange);
+    KI_ASSERT(exchange->next ? exchange->next->previous == exchange : list->last == exchange);
     *(exchange->previous ? &exchange->previous->next : &list->first) = exchange->next;
     *(exchange->next ? &exchange->next->previous : &list->last) = exchange->previous;
     exchange->next = exchange->previous = NULL;
@@ -46,6 +81,9 @@ static void leave_list(ki_exchange *exchange) {
 
 /* Sets the state, and moves the exchange to the end of the list of that state. */
 static void enter_state(ki_exchange *exchange, ki_exchange_state state, ki_exchange_list *list) {
+    KI_ON_LOOP(exchange->transport->engine);
+    KI_ASSERT(list == list_of(exchange->transport, state));
+    KI_ASSERT(!exchange->list || can_follow(exchange->state, state));
     if (exchange->list)
         leave_list(exchange);
     exchange->state = state;
@@ -62,7 +100,13 @@ static void queue(ki_exchange *exchange) {
 /* Removes an exchange from libcurl and from the list. Never called inside libcurl. */
 static void detach(ki_exchange *exchange) {
     ki_curl_transport *transport = exchange->transport;
+    KI_ON_LOOP(transport->engine);
+    KI_ASSERT(!transport->pools.in_curl);
+    KI_ASSERT(can_follow(exchange->state, KI_EXCHANGE_ENDING));
+    KI_ASSERT(transport->unreported >= exchange->is_unreported);
     if (exchange->pool) {
+        KI_ASSERT(exchange->pool->exchanges > 0 && exchange->pool->watches >= exchange->is_watch &&
+                  exchange->pool->stalled >= exchange->is_stalled);
         if (exchange->opened && exchange->attempts == 0)
             exchange->pool->wake = true; /* other exchanges may have waited for its connection */
         curl_multi_remove_handle(exchange->pool->multi, exchange->easy);
@@ -78,6 +122,7 @@ static void detach(ki_exchange *exchange) {
 }
 
 static void destroy(ki_exchange *exchange) {
+    KI_ASSERT(!exchange->list);
     curl_easy_cleanup(exchange->easy);
     ki_curl_free_headers(exchange->headers);
     ki_credential_set_unref(exchange->set);
@@ -188,6 +233,7 @@ static void deliver_head(ki_exchange *exchange) {
         .retry_after_ms = retry_after < 0 ? -1 : (retry_after < longest ? retry_after : longest) * 1000,
         .content_type = content_type ? content_type : "",
     };
+    KI_ASSERT(!exchange->head_delivered && exchange->pool->watches < exchange->pool->exchanges);
     exchange->head_delivered = true;
     exchange->is_watch = exchange->is_endless;
     exchange->pool->watches += exchange->is_watch;
@@ -220,6 +266,7 @@ void ki_curl_note_socket(CURL *easy, int change) {
         return;
     exchange->sockets += change;
     bool is_stalled = exchange->opened && exchange->sockets == 0;
+    KI_ASSERT(exchange->sockets >= 0);
     exchange->pool->stalled += (size_t)is_stalled - (size_t)exchange->is_stalled;
     exchange->is_stalled = is_stalled;
 }
@@ -302,6 +349,7 @@ static size_t on_body(char *data, size_t one, size_t size, void *user) {
     ki_exchange *exchange = user;
     if (exchange->state != KI_EXCHANGE_ACTIVE)
         return 0; /* ends the transfer; the exchange was cancelled */
+    KI_ASSERT(exchange->transport->pools.in_curl && exchange->head_delivered);
     touch(exchange);
     ki_engine_work(exchange->transport->engine, 1);
     exchange->pool->received += size;
@@ -352,6 +400,7 @@ static ki_status add_to_pool(ki_exchange *exchange, ki_curl_pool *pool, ki_error
 /* Starts a queued exchange. If the certificates have changed, the exchange stays queued until ki_curl_service has
  * retired the old connections. */
 static void begin(ki_exchange *exchange) {
+    KI_ASSERT(exchange->state == KI_EXCHANGE_QUEUED && !exchange->pool && !exchange->set);
     ki_curl_transport *transport = exchange->transport;
     ki_error err = KI_ERROR_INIT;
     ki_status status = KI_OK;
@@ -379,6 +428,7 @@ static void begin(ki_exchange *exchange) {
 
 /* Ends all exchanges of a pool whose sockets cannot be watched. */
 static void give_up(ki_curl_pool *pool) {
+    KI_ASSERT(pool->failed);
     ki_curl_transport *transport = ki_curl_transport_of(pool->owner);
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, pool->failed, "cannot watch the socket of the connection to %s", transport->identity.server);
@@ -456,9 +506,11 @@ static bool wake_parked(ki_curl_pool *pool) {
 static void run_stalled(ki_curl_pool *pool) {
     int running = 0;
     for (ki_exchange *exchange = ki_curl_transport_of(pool->owner)->active.first; exchange; exchange = exchange->next) {
+        KI_ASSERT(exchange->pool != pool || pool->stalled >= exchange->is_stalled);
         pool->stalled -= exchange->pool == pool && exchange->is_stalled;
         exchange->is_stalled = exchange->is_stalled && exchange->pool != pool;
     }
+    KI_ASSERT(pool->stalled == 0);
     pool->owner->in_curl = true;
     CURL_IGNORE_DEPRECATION((void)curl_multi_socket_all(pool->multi, &running);)
     pool->owner->in_curl = false;
@@ -467,6 +519,8 @@ static void run_stalled(ki_curl_pool *pool) {
 /* Adds, removes and ends transfers. Callbacks may change every list, so each step starts from the beginning. */
 void ki_curl_service(ki_curl_pools *pools) {
     ki_curl_transport *transport = ki_curl_transport_of(pools);
+    KI_ON_LOOP(transport->engine);
+    KI_ASSERT(!pools->in_curl);
     for (;;) {
         while (transport->cancelled.first) {
             ki_exchange *exchange = transport->cancelled.first;
@@ -579,6 +633,7 @@ static void start_timeouts(ki_exchange *exchange, const ki_request *request) {
 
 static ki_status curl_send(ki_transport *base, const ki_request *request, const ki_response_sink *sink,
                            ki_exchange **ret_exchange, ki_error *err) {
+    KI_ON_LOOP(((ki_curl_transport *)(void *)base)->engine);
     ki_curl_transport *transport = (ki_curl_transport *)(void *)base;
     ki_exchange *exchange = NULL;
     ki_status status = new_exchange(transport, request, sink, &exchange, err);
@@ -615,6 +670,7 @@ ki_status ki_curl_ping(ki_curl_pool *pool, const ki_request *request, const ki_r
 }
 
 static void curl_cancel(ki_exchange *exchange) {
+    KI_ON_LOOP(exchange->transport->engine);
     ki_curl_transport *transport = exchange->transport;
     if (exchange->state == KI_EXCHANGE_ENDING || exchange->state == KI_EXCHANGE_CANCELLED) {
         exchange->is_cancelled = true;
@@ -632,6 +688,7 @@ static void curl_cancel(ki_exchange *exchange) {
 }
 
 static void curl_transport_free(ki_transport *base) {
+    KI_ASSERT(!((ki_curl_transport *)(void *)base)->pools.in_curl);
     ki_curl_transport *transport = (ki_curl_transport *)(void *)base;
     ki_exchange_list *const lists[] = { &transport->queued, &transport->waiting, &transport->active,
                                         &transport->cancelled };
@@ -652,6 +709,7 @@ static void curl_transport_free(ki_transport *base) {
 /* Pauses or resumes the body. libcurl may call our callbacks before it returns. */
 static void curl_pause(ki_exchange *exchange, bool is_paused) {
     ki_curl_transport *transport = exchange->transport;
+    KI_ON_LOOP(transport->engine);
     if (exchange->state != KI_EXCHANGE_ACTIVE || exchange->is_paused == is_paused)
         return;
     exchange->is_paused = is_paused;

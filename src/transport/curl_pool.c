@@ -1,6 +1,7 @@
 /* curl_pool.c: the sockets and timers of libcurl, and the lifetime of pools. Loop only. */
 #include "src/transport/curl_pool.h"
 
+#include "src/base/assert.h"
 #include "src/base/memory.h"
 
 #include <netinet/in.h>
@@ -26,6 +27,8 @@ struct ki_curl_socket {
 static void run_curl(ki_curl_pool *pool, curl_socket_t fd, int events) {
     ki_curl_pools *pools = pool->owner;
     int running = 0;
+    KI_ON_LOOP(pools->engine);
+    KI_ASSERT(!pools->in_curl);
     pools->in_curl = true;
     CURLMcode failed = curl_multi_socket_action(pool->multi, fd, events, &running);
     pools->in_curl = false;
@@ -52,6 +55,7 @@ static int set_pool_timer(CURLM *multi, long timeout_ms, void *user) {
 /* --- rest --------------------------------------------------------------------------------------------------------- */
 
 static void begin_rest(ki_curl_socket *socket) {
+    KI_ASSERT(!socket->rests);
     ki_curl_pool *pool = socket->pool;
     socket->rests = true;
     socket->resting_place = &pool->resting;
@@ -64,6 +68,7 @@ static void begin_rest(ki_curl_socket *socket) {
 static void end_rest(ki_curl_socket *socket) {
     if (!socket->rests)
         return;
+    KI_ASSERT(*socket->resting_place == socket);
     socket->rests = false;
     *socket->resting_place = socket->next_resting;
     if (socket->next_resting)
@@ -92,6 +97,7 @@ static void rest_timer_fired(ki_timer *timer, void *user) {
 static void maybe_rest(ki_curl_socket *socket) {
     ki_curl_pool *pool = socket->pool;
     int64_t interval = pool->owner->read_interval;
+    KI_ASSERT(pool->watches <= pool->exchanges && pool->stalled <= pool->exchanges);
     bool is_quiet = pool->watches == pool->exchanges && pool->received <= KI_CURL_REST_BYTES;
     pool->received = 0;
     if (!interval || !is_quiet || socket->rests || socket->wanted != EPOLLIN || ki_io_modify(&socket->io, 0, NULL))
@@ -118,6 +124,7 @@ static void socket_ready(ki_io *io, uint32_t events, void *user) {
 
 static void forget_socket(ki_curl_socket *socket) {
     ki_curl_pool *pool = socket->pool;
+    KI_ASSERT(socket->previous ? socket->previous->next == socket : pool->sockets == socket);
     ki_io_remove(&socket->io);
     end_rest(socket);
     if (socket->previous)
@@ -188,6 +195,7 @@ static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *user, void
 }
 
 static void free_pool(ki_curl_pool *pool) {
+    KI_ASSERT(pool->retired && pool->exchanges == 0 && pool->watches == 0 && pool->stalled == 0 && !pool->ping);
     curl_multi_setopt(pool->multi, CURLMOPT_SOCKETFUNCTION, NULL);
     curl_multi_setopt(pool->multi, CURLMOPT_TIMERFUNCTION, NULL);
     while (pool->sockets)
@@ -261,6 +269,7 @@ void ki_curl_pools_retire_all(ki_curl_pools *pools) {
 }
 
 void ki_curl_pools_sweep(ki_curl_pools *pools) {
+    KI_ASSERT(!pools->in_curl);
     for (ki_curl_pool **at = &pools->first; *at;) {
         ki_curl_pool *pool = *at;
         if (pool->retired && pool->exchanges == 0) {
@@ -275,4 +284,5 @@ void ki_curl_pools_sweep(ki_curl_pools *pools) {
 void ki_curl_pools_clear(ki_curl_pools *pools) {
     ki_curl_pools_retire_all(pools);
     ki_curl_pools_sweep(pools);
+    KI_ASSERT(!pools->first);
 }

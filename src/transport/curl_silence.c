@@ -5,6 +5,7 @@
  * counts. */
 #include "src/transport/curl_internal.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 
 /* Returns when the exchange's connection last received a byte, for this exchange or another. */
@@ -33,6 +34,7 @@ static ki_exchange *find_dead(const ki_curl_transport *transport, const ki_curl_
 static void ping_ended(const ki_error *err, void *user) {
     ki_curl_pool *pool = user;
     ki_curl_transport *transport = ki_curl_transport_of(pool->owner);
+    KI_ASSERT(pool->ping);
     int64_t ping_sent = pool->ping_sent;
     int ping_port = pool->ping->local_port;
     pool->ping = NULL;

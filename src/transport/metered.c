@@ -6,6 +6,7 @@
  * and for a retry. */
 #include "src/transport/metered.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/engine/thread.h"
@@ -95,6 +96,7 @@ static void count(metered_exchange *self, int status) {
     while (at < counted->used &&
            (counted->of_status[at].method != self->method || counted->of_status[at].status != status))
         at++;
+    KI_ASSERT(counted->used <= SERIES_MAX);
     if (at == counted->used && at < SERIES_MAX)
         counted->of_status[counted->used++] = (series){ .method = self->method, .status = status };
     if (at < counted->used)
@@ -149,6 +151,8 @@ void ki_metered_transport_visit(ki_transport *transport, const char *name, const
 /* --- exchanges ---------------------------------------------------------------------------------------------------- */
 
 static void unlink_exchange(metered_exchange *self) {
+    KI_ASSERT(self->previous ? self->previous->next == self : self->owner->first == self);
+    KI_ON_LOOP(self->owner->engine);
     *(self->previous ? &self->previous->next : &self->owner->first) = self->next;
     if (self->next)
         self->next->previous = self->previous;
@@ -161,6 +165,7 @@ static void free_exchange(metered_exchange *self) {
 /* The receiver may cancel inside its callbacks, which frees the record: each callback passes on last. */
 static void on_head(const ki_response_head *head, void *user) {
     metered_exchange *self = user;
+    KI_ASSERT(!self->has_head && !self->is_ending);
     self->has_head = true;
     count(self, head->status);
     if (self->sink.on_head)
@@ -169,6 +174,7 @@ static void on_head(const ki_response_head *head, void *user) {
 
 static void on_data(const char *data, size_t size, void *user) {
     const metered_exchange *self = user;
+    KI_ASSERT(self->has_head && !self->is_ending);
     self->sink.on_data(data, size, self->sink.user);
 }
 
@@ -179,6 +185,7 @@ static void on_read(int64_t until, void *user) {
 
 static void on_end(const ki_error *err, void *user) {
     metered_exchange *self = user;
+    KI_ASSERT(!self->is_ending);
     note_end(self);
     unlink_exchange(self);
     self->is_ending = true;

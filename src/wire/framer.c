@@ -1,6 +1,8 @@
 /* framer.c: the hot loop for all received bytes. json_scan.h finds the ends of arrays and objects. */
 #include "src/wire/framer.h"
 
+#include "src/base/assert.h"
+
 #include <stdio.h>
 
 void ki_framer_init(ki_framer *framer, const ki_allocator *allocator, size_t limit) {
@@ -69,6 +71,7 @@ static size_t sample_max(const ki_framer *framer) {
 
 /* Appends the value's next bytes to the buffer. For a value over a limit, keeps a sample and counts the rest. */
 static ki_status gather(ki_framer *framer, const char *data, size_t size) {
+    KI_ASSERT(framer->partial.size <= framer->limit);
     if (!framer->skipped && !framer->walk.too_deep && size <= framer->limit - framer->partial.size)
         return ki_buffer_append(&framer->partial, data, size);
     size_t sample = sample_max(framer);
@@ -83,11 +86,13 @@ static ki_status gather(ki_framer *framer, const char *data, size_t size) {
 }
 
 static void advance(ki_str *chunk, size_t size) {
+    KI_ASSERT(size <= chunk->size);
     chunk->data += size;
     chunk->size -= size;
 }
 
 static ki_frame end_value(ki_framer *framer, ki_str *chunk, size_t used, ki_str *ret_value) {
+    KI_ASSERT(framer->in_value && !framer->handed_out && used <= chunk->size);
     bool whole = framer->partial.size == 0 && framer->skipped == 0;
     bool too_deep = framer->walk.too_deep;
     bool fits = used <= framer->limit && !too_deep;
@@ -110,6 +115,7 @@ static ki_frame end_value(ki_framer *framer, ki_str *chunk, size_t used, ki_str 
 }
 
 static ki_frame continue_value(ki_framer *framer, ki_str *chunk, size_t already, ki_str *ret_value) {
+    KI_ASSERT(framer->in_value && already <= chunk->size);
     size_t used;
     const char *data = chunk->data + already;
     size_t size = chunk->size - already;
@@ -125,6 +131,7 @@ static ki_frame continue_value(ki_framer *framer, ki_str *chunk, size_t already,
 }
 
 ki_frame ki_framer_next(ki_framer *framer, ki_str *chunk, ki_str *ret_value) {
+    KI_ASSERT(!framer->handed_out || !framer->in_value);
     if (framer->handed_out) {
         ki_buffer_reset(&framer->partial, KI_WIRE_BUFFER_KEEP);
         framer->handed_out = false;

@@ -2,6 +2,7 @@
  * a key that the queue does not know needs memory: no later step can fail. */
 #include "src/workqueue/parts.h"
 
+#include "src/base/assert.h"
 #include "src/base/memory.h"
 
 #include <limits.h>
@@ -29,11 +30,15 @@ static ki_status measure(const ki_workqueue *queue, const void *key, ki_str *ret
 
 /* Returns the item of a key, which is made if the queue does not know the key; NULL without memory. */
 static ki_work_item *item_of(ki_workqueue *queue, ki_str key) {
+    KI_HELD(&queue->lock);
     ki_map_slot *slot = ki_map_slot_of(&queue->items, key);
     if (!slot)
         return NULL;
-    if (slot->value)
+    if (slot->value) {
+        const ki_work_item *known = slot->value;
+        KI_ASSERT(known->is_dirty || known->is_waiting || known->is_processing || known->failures > 0);
         return slot->value;
+    }
     ki_work_item *item = ki_alloc(queue->allocator, sizeof *item + key.size + 1);
     if (!item) {
         ki_map_remove(&queue->items, key);
@@ -47,11 +52,14 @@ static ki_work_item *item_of(ki_workqueue *queue, ki_str key) {
     return item;
 }
 
-static void wait_until(ki_workqueue *queue, ki_work_item *item, int64_t ready_at) {
+static void wait_until(ki_workqueue *queue, ki_work_item *item, int64_t ready_at, uint64_t sequence) {
+    KI_HELD(&queue->lock);
+    KI_ASSERT(item->is_waiting || !ki_heap_has(&item->node));
     if (item->is_waiting && item->node.rank < ready_at)
         ready_at = item->node.rank;
     item->is_waiting = true;
-    ki_heap_put(&queue->waiting, &item->node, ready_at, item->node.sequence);
+    ki_heap_put(&queue->waiting, &item->node, ready_at, sequence);
+    KI_ASSERT(ki_heap_has(&item->node) && queue->waiting.first->rank <= ready_at);
     if (queue->waiting.first->rank < queue->timer_at) {
         queue->timer_at = queue->waiting.first->rank;
         queue->posts_task = true;
@@ -61,20 +69,23 @@ static void wait_until(ki_workqueue *queue, ki_work_item *item, int64_t ready_at
 /* As in client-go, a waiting key and a queued key are independent: a key can be both. `is_retry`: the caller gave a
  * delay, also of 0, or asked for that of the rate limits. */
 static void put_in_order(ki_workqueue *queue, ki_work_item *item, int64_t delay_ns, bool is_retry, int64_t now) {
+    KI_ASSERT(!queue->by_priority && !queue->ready_heap.first);
     if (is_retry)
         queue->counts.retries++;
     if (delay_ns <= 0) {
         ki_work_mark_dirty(queue, item, now);
         return;
     }
-    item->node.sequence = queue->next_sequence++;
-    wait_until(queue, item, ki_time_after(now, delay_ns));
+    wait_until(queue, item, ki_time_after(now, delay_ns), queue->next_sequence++);
 }
 
 /* As in controller-runtime, a key is either queued or waits. Adding it again keeps the earliest time and the highest
  * priority. */
 static void put_by_priority(ki_workqueue *queue, ki_work_item *item, int64_t delay_ns, int priority, int64_t now) {
+    KI_ASSERT(queue->by_priority && queue->ready.count == 0);
+    KI_ASSERT(!(item->is_dirty && item->is_waiting));
     bool is_new = !item->is_dirty && !item->is_waiting;
+    uint64_t sequence = item->node.sequence; /* a node in a heap does not change */
     if (delay_ns > 0)
         queue->counts.retries++;
     if (is_new || priority > item->priority) {
@@ -83,25 +94,29 @@ static void put_by_priority(ki_workqueue *queue, ki_work_item *item, int64_t del
             ++*ki_work_depth_of(queue, priority);
         }
         item->priority = priority;
-        item->node.sequence = queue->next_sequence++;
+        sequence = queue->next_sequence++;
         if (item->is_dirty && !item->is_processing)
-            ki_heap_put(&queue->ready_heap, &item->node, -(int64_t)item->priority, item->node.sequence);
+            ki_heap_put(&queue->ready_heap, &item->node, -(int64_t)item->priority, sequence);
+        else if (!item->is_waiting)
+            item->node.sequence = sequence & (UINT64_MAX >> 1);
     }
     if (item->is_dirty)
         return;
     if (delay_ns > 0) {
-        wait_until(queue, item, ki_time_after(now, delay_ns));
+        wait_until(queue, item, ki_time_after(now, delay_ns), sequence);
         return;
     }
     if (item->is_waiting) {
         item->is_waiting = false;
         ki_heap_remove(&queue->waiting, &item->node);
+        item->node.sequence = sequence & (UINT64_MAX >> 1);
     }
     ki_work_mark_dirty(queue, item, now);
 }
 
 /* Counts a failure of the key. Returns the delay of the rate limits. */
 static int64_t count_failure(ki_workqueue *queue, ki_work_item *item, int64_t now) {
+    KI_HELD(&queue->lock);
     int64_t delay_ns = ki_rate_limiter_delay(&queue->rate_limiter, item->key, item->failures, now);
     queue->counts.failing += item->failures == 0;
     if (item->failures < INT_MAX)
@@ -111,6 +126,7 @@ static int64_t count_failure(ki_workqueue *queue, ki_work_item *item, int64_t no
 
 static ki_status add_locked(ki_workqueue *queue, ki_str key, const ki_add_options *options, bool is_delayed,
                             int64_t now) {
+    KI_HELD(&queue->lock);
     if (queue->is_shut_down)
         return KI_ERR_CLOSED;
     ki_work_item *item = item_of(queue, key);

@@ -2,19 +2,23 @@
  * callbacks. */
 #include "src/workqueue/parts.h"
 
+#include "src/base/assert.h"
+
 enum {
     SLICE = 64, /* keys that become ready under one hold of the lock */
     UNITS = 2   /* work units per key: with a million keys one costs as much as two handler calls */
 };
 
-/* Makes up to `most` due keys ready and returns their number. The caller holds the lock. */
+/* Makes up to `most` due keys ready and returns their number. */
 static int make_ready(ki_workqueue *queue, int64_t now, int most) {
+    KI_HELD(&queue->lock);
     int made = 0;
     for (; made < most; made++) {
         ki_heap_node *first = queue->waiting.first;
         if (!first || first->rank > now)
             break;
         ki_work_item *item = (ki_work_item *)(void *)first; /* the node is the first member */
+        KI_ASSERT(item->is_waiting);
         ki_heap_remove(&queue->waiting, first);
         item->is_waiting = false;
         item->node.sequence = queue->next_sequence++;
@@ -39,6 +43,8 @@ static bool make_slices_ready(ki_workqueue *queue, int64_t now) {
 
 void ki_work_on_loop(ki_task *task, void *user) {
     ki_workqueue *queue = user;
+    KI_ON_LOOP(queue->engine);
+    KI_ASSERT(task == &queue->task);
     bool is_done = make_slices_ready(queue, ki_engine_now(queue->engine));
     ki_mutex_lock_short(&queue->lock);
     const ki_heap_node *first = queue->is_shut_down ? NULL : queue->waiting.first;

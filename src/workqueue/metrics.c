@@ -2,6 +2,7 @@
  * those of client-go with two more buckets, the controller and the depth of each priority. */
 #include "src/workqueue/workqueue.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/openmetrics.h"
 #include "src/workqueue/parts.h"
@@ -64,6 +65,8 @@ void ki_work_observe(ki_histogram *durations, int64_t duration_ns) {
 }
 
 size_t *ki_work_depth_of(ki_workqueue *queue, int priority) {
+    KI_HELD(&queue->lock);
+    KI_ASSERT(queue->by_priority && queue->counts.depth_count <= KI_WORK_PRIORITIES + 1);
     ki_work_depth *depths = queue->counts.depths;
     size_t at = 0;
     while (at < queue->counts.depth_count && at < KI_WORK_PRIORITIES && depths[at].priority != priority)

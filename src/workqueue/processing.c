@@ -1,10 +1,14 @@
 /* processing.c: hands keys to workers (get) and takes them back (done); forget, num_requeues, priority, length. */
 #include "src/workqueue/parts.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 
-/* Hands out a popped item. The caller holds the lock. */
+/* Hands out a popped item. */
 static void take(ki_workqueue *queue, ki_work_item *item, int64_t now) {
+    KI_HELD(&queue->lock);
+    KI_ASSERT(item->is_dirty && !item->is_processing);
+    KI_ASSERT(queue->counts.dirty > 0);
     item->is_dirty = false;
     queue->counts.dirty--;
     if (queue->by_priority)
@@ -18,19 +22,22 @@ static void take(ki_workqueue *queue, ki_work_item *item, int64_t now) {
         ki_work_observe(&queue->counts.queue_duration, now - item->added_at);
 }
 
-/* Caller holds the lock. */
 static bool has_to_wait(const ki_workqueue *queue) {
+    KI_HELD(&queue->lock);
     return queue->ready_count == 0 && !queue->is_shut_down;
 }
 
 /* Waits for a ready key or the shutdown. The caller holds the lock, which is released during the wait. */
 static ki_status wait_for_key(ki_workqueue *queue, int64_t deadline) {
+    KI_HELD(&queue->lock);
+    KI_ASSERT(!ki_engine_on_loop(queue->engine));
     bool in_time = true;
     while (has_to_wait(queue)) {
         if (!in_time)
             return KI_ERR_TIMEOUT;
         queue->sleeping++;
         in_time = ki_cond_wait_until(&queue->ready_cond, &queue->lock, deadline);
+        KI_ASSERT(queue->sleeping > 0);
         queue->sleeping--;
         queue->is_waking = false; /* also after the deadline: at worst a thread is signalled without need */
     }
@@ -79,6 +86,7 @@ ki_status ki_workqueue_done(ki_workqueue *queue, const void *key) {
         ki_work_unlock(queue);
         return KI_ERR_NOT_FOUND;
     }
+    KI_ASSERT(queue->processing.count > 0);
     item->is_processing = false;
     ki_work_list_remove(&queue->processing, item);
     queue->counts.started_sum -= (uint64_t)item->started_at;
@@ -118,6 +126,7 @@ void ki_workqueue_forget(ki_workqueue *queue, const void *key) {
     ki_mutex_lock_short(&queue->lock);
     ki_work_item *item = ki_work_find(queue, key);
     if (item) {
+        KI_ASSERT(!item->failures || queue->counts.failing > 0);
         queue->counts.failing -= item->failures > 0;
         item->failures = 0;
         ki_work_release(queue, item);

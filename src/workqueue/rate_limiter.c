@@ -2,6 +2,7 @@
  * golang.org/x/time/rate: a reservation may take tokens in advance and waits until they exist. */
 #include "src/workqueue/rate_limiter.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/engine/engine.h"
 
@@ -54,6 +55,7 @@ int64_t ki_work_delay_ns(int64_t ms) {
 
 /* Returns base · 2ⁿ, at most the longest delay. */
 static int64_t exponential_delay(const ki_rate_limit *limit, int failures) {
+    KI_ASSERT(failures >= 0);
     int64_t base = ki_work_delay_ns(limit->base_ms), longest = ki_work_delay_ns(limit->max_ms);
     if (base == 0)
         return 0;
@@ -102,5 +104,6 @@ int64_t ki_rate_limiter_delay(ki_rate_limiter *limiter, const void *key, int fai
         if (delay > longest)
             longest = delay;
     }
+    KI_ASSERT(longest >= 0);
     return longest;
 }

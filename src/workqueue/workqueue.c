@@ -1,6 +1,7 @@
 /* workqueue.c: creates, shuts down, drains and frees a work queue. */
 #include "src/workqueue/parts.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/base/string_view.h"
@@ -18,12 +19,14 @@ typedef struct loop_setup {
 static void set_up_on_loop(void *user) {
     loop_setup *setup = user;
     ki_workqueue *queue = setup->queue;
+    KI_ON_LOOP(queue->engine);
     ki_timer_init(&queue->timer, queue->engine, ki_work_on_timer, queue);
     setup->seed = (uint64_t)(ki_engine_random(queue->engine) * (double)(UINT64_C(1) << 53));
 }
 
 static void tear_down_on_loop(void *user) {
     ki_workqueue *queue = user;
+    KI_ON_LOOP(queue->engine);
     ki_timer_close(&queue->timer);
     ki_task_cancel(&queue->task);
 }
@@ -78,6 +81,7 @@ static void set_up(ki_workqueue *queue) {
 
 /* Frees the members of a queue that no thread uses any more, also of a partly made queue. */
 static void destroy(ki_workqueue *queue) {
+    KI_ASSERT(queue->sleeping == 0 && !queue->freed);
     ki_engine_call(queue->engine, tear_down_on_loop, queue);
     size_t cursor = 0;
     void *item;
@@ -133,8 +137,8 @@ void ki_workqueue_free(ki_workqueue *queue) {
 
 /* --- shutdown ----------------------------------------------------------------------------------------------------- */
 
-/* Caller holds the lock. */
 static void close_queue(ki_workqueue *queue) {
+    KI_HELD(&queue->lock);
     if (queue->is_shut_down)
         return;
     queue->is_shut_down = true;
@@ -154,9 +158,9 @@ void ki_workqueue_shut_down(ki_workqueue *queue) {
     ki_work_unlock(queue);
 }
 
-/* Waits until the queue is drained, or until ki_workqueue_shut_down ends the wait (more shutdowns than `shutdowns`).
- * The caller holds the lock. */
+/* Waits until the queue is drained, or until ki_workqueue_shut_down ends the wait (more shutdowns than `shutdowns`). */
 static ki_status wait_for_drain(ki_workqueue *queue, uint64_t shutdowns, int64_t deadline, ki_error *err) {
+    KI_HELD(&queue->lock);
     bool in_time = true;
     while (!ki_work_is_drained(queue)) {
         if (ki_engine_on_loop(queue->engine))
