@@ -350,7 +350,7 @@ static void fill_device_request(filler *f, yyjson_mut_val *obj) {
         put_json(f, obj, "count", "1");
 }
 
-/* Sets the members of `obj` that `from` has and `obj` lacks. Lists of resources are short: the first ones are enough. */
+/* Sets the members of `obj` that `from` has and `obj` lacks, from the first RESOURCES_MAX members. */
 static void fill_from(filler *f, yyjson_mut_val *obj, yyjson_mut_val *from) {
     size_t index, count;
     yyjson_mut_val *key, *val;
