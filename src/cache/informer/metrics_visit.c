@@ -94,7 +94,7 @@ static const ki_metric table[KI_METRIC_COUNT] = {
                             .type = KI_METRIC_GAUGE },
     [KI_METRIC_PROCESSING] = { .name = "informer_processing_latency_seconds",
                                .help = "Time taken to process events after popping from the queue: storing them and "
-                                       "passing them to the handlers' queues",
+                                       "passing them to the handlers' threads",
                                .type = KI_METRIC_HISTOGRAM,
                                .unit = "seconds",
                                KI_METRIC_BOUNDS(processing_bounds) },
