@@ -42,12 +42,12 @@ static const ki_field pod_fields[] = {
     KI_FIELD_END
 };
 
-/* Returns the fields of an object; NULL if its informer has no such view. Borrowed from the object. */
+/* Returns the fields of an object; NULL if its informer has no view. Borrowed from the object. */
 static inline const struct pod *pod_view(const ki_object *obj) {
 #ifdef __cplusplus
-    return static_cast<const struct pod *>(ki_object_view_of(obj, pod_fields));
+    return static_cast<const struct pod *>(ki_object_view(obj));
 #else
-    return ki_object_view_of(obj, pod_fields);
+    return ki_object_view(obj);
 #endif
 }
 

@@ -12,8 +12,7 @@
 #include <string.h>
 
 enum {
-    HANDLERS_AT_ONCE_MAX = 8, /* of all informers */
-    LATE_VIEWS = 3            /* of one informer */
+    HANDLERS_AT_ONCE_MAX = 8 /* of all informers */
 };
 
 static const ki_field view_fields[] = { KI_FIELD(sim_view, n, "metadata.annotations.n"),
@@ -345,70 +344,4 @@ void sim_client_stop(sim_world *world) {
 void sim_client_free(sim_world *world) {
     for (size_t i = 0; i < world->client.handler_count; i++)
         free(world->client.handlers[i]);
-}
-
-/* --- views that are asked for after the start --------------------------------------------------------------------- */
-
-/* Each reads the number of the write, by a path in other words. */
-typedef struct late_view {
-    const char *n;
-} late_view;
-
-static const ki_field late_fields[LATE_VIEWS][2] = {
-    { KI_FIELD(late_view, n, "metadata.annotations['n']"), KI_FIELD_END },
-    { KI_FIELD(late_view, n, ".metadata.annotations.n"), KI_FIELD_END },
-    { KI_FIELD(late_view, n, "metadata['annotations'].n"), KI_FIELD_END },
-};
-
-void sim_client_ask_for_view(sim_world *world, uint64_t detail) {
-    sim_client *client = &world->client;
-    if (!client->factory || !client->informer_count || world->is_fault_free)
-        return;
-    unsigned index = (unsigned)(detail % client->informer_count);
-    sim_informer *informer = &client->informers[index];
-    ki_informer *same = NULL;
-    ki_error err = KI_ERROR_INIT;
-    if (informer->is_removed || informer->plan->keep == KI_KEEP_KEYS || informer->late_views == LATE_VIEWS)
-        return;
-    ki_informer_options options = options_of(world, informer->plan);
-    options.view = late_fields[informer->late_views];
-    options.shares_view = options.relists_for_view = true;
-    ki_status status = ki_factory_informer(client->factory, KI_CONFIGMAPS, &options, &same, &err);
-    SIM_TRACE(world, "informer %u: asked for one more view: %s", index, ki_status_name(status));
-    if (status == KI_ERR_NO_MEMORY)
-        return;
-    if (status || same != informer->informer)
-        sim_fail(world, "informer %u: a view after the start: %s", index, ki_error_message(&err));
-    informer->late_views++;
-    for (unsigned ns = 0; ns < SIM_NAMESPACES; ns++)
-        world->network.requesters[sim_requester_number(index, (sim_sender)(SIM_REFLECTOR + ns))].may_list_for_view =
-            true;
-}
-
-bool sim_client_gains_view(const ki_object *obj, const ki_object *old) {
-    for (unsigned i = 0; i < LATE_VIEWS; i++)
-        if (ki_object_view_of(obj, late_fields[i]) && !ki_object_view_of(old, late_fields[i]))
-            return true;
-    return false;
-}
-
-/* Returns true if the object has all late views, and each equals the first view. */
-static bool has_views(const sim_informer *informer, const ki_object *obj) {
-    const sim_view *view = ki_object_view(obj);
-    for (unsigned i = 0; i < informer->late_views; i++) {
-        const late_view *late = ki_object_view_of(obj, late_fields[i]);
-        if (!late || !late->n != !view->n || (view->n && strcmp(late->n, view->n) != 0))
-            return false;
-    }
-    return true;
-}
-
-bool sim_client_has_views(const sim_informer *informer) {
-    ki_snapshot *snapshot = ki_informer_snapshot(informer->informer);
-    ki_cursor cursor = KI_CURSOR_INIT;
-    bool is_complete = true;
-    for (const ki_object *obj; is_complete && (obj = ki_snapshot_next(snapshot, &cursor)) != NULL;)
-        is_complete = has_views(informer, obj);
-    ki_snapshot_free(snapshot);
-    return is_complete;
 }

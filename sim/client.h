@@ -39,7 +39,6 @@ typedef struct sim_informer {
     int64_t resync_ms;
     /* the shortest resync period of the informer and the handlers added before its start; 0: none */
     int64_t resync_timer_ms;
-    unsigned late_views; /* views that were asked for after the start */
     sim_witness witness;
     sim_source source, check_source; /* check_source: of the consistency check */
     uint64_t version_before_restore; /* the resource version at a restore to an older one; 0: none, or it was noticed */
@@ -79,13 +78,6 @@ typedef struct sim_client {
 void sim_client_start(sim_world *world);
 /* Makes an informer, with its handlers. Returns false without memory: the client must be stopped. */
 bool sim_client_make_informer(sim_world *world, const sim_informer_plan *plan);
-/* Asks the running informer that `detail` selects for one more view, if it can have one. */
-void sim_client_ask_for_view(sim_world *world, uint64_t detail);
-/* Returns true if `obj` has such a view that `old` lacks. */
-bool sim_client_gains_view(const ki_object *obj, const ki_object *old);
-/* Returns true if all objects of the informer's cache have the views that it was asked for, with the values of the
- * first view. */
-bool sim_client_has_views(const sim_informer *informer);
 /* Stops and frees factory and informers. Must not be called inside a step. */
 void sim_client_stop(sim_world *world);
 /* Frees the handlers. */

@@ -197,8 +197,7 @@ static void on_update(const ki_event *event, void *user) {
              sim_key_text(key), (unsigned long long)old, (unsigned long long)handler->present[key]);
     if (strcmp(ki_object_uid(event->obj), ki_object_uid(event->old)) != 0)
         FAIL(handler, "%u: update of %s from one object to another", handler->number, sim_key_text(key));
-    bool is_for_view = sim_client_gains_view(event->obj, event->old);
-    if (event->is_resync && !is_for_view && (!handler->resync_ms || !informer_of(handler)->resync_timer_ms))
+    if (event->is_resync && (!handler->resync_ms || !informer_of(handler)->resync_timer_ms))
         FAIL(handler, "%u: resync without a resync period", handler->number);
     check_state(handler, key, n, event->is_resync);
     end_call(handler, event->is_resync);

@@ -23,7 +23,6 @@ enum {
     STREAM_FETCHES,
     STREAM_NAMESPACES,
     STREAM_PACK,
-    STREAM_LATE_VIEWS,
     STREAM_FETCH_LIMITS,
     STREAM_AGGREGATED
 };
@@ -198,8 +197,6 @@ void sim_plan_make(sim_plan *plan, uint64_t seed) {
         plan->informers[i].pack_from = draw_pack_from(&random);
     for (unsigned i = 0; i < plan->informer_count; i++)
         plan->informers[i].memory_limit = sim_chance(&random, 70) ? 0 : (size_t)sim_between(&random, 500, 20000);
-    random = sim_random_from(seed, STREAM_LATE_VIEWS);
-    plan->late_views = sim_chance(&random, 70) ? 0 : (unsigned)sim_between(&random, 1, 4);
     random = sim_random_from(seed, STREAM_FETCH_LIMITS);
     plan->requests_in_flight = sim_chance(&random, 50) ? 0 : (int)sim_between(&random, 1, 4);
     for (unsigned i = 0; i < plan->informer_count; i++)
@@ -253,8 +250,6 @@ void sim_plan_print(const sim_plan *plan) {
         printf("  informer 0 is of a set of namespaces, which changes %u times\n", plan->set_changes);
     if (plan->removals)
         printf("  %u informers are removed and asked for again\n", plan->removals);
-    if (plan->late_views)
-        printf("  %u views are asked for during the run\n", plan->late_views);
     if (plan->fetch_every)
         printf("  single objects are asked for every %" PRId64 " ms, %d requests in flight\n",
                plan->fetch_every / SIM_MILLISECOND, plan->requests_in_flight);

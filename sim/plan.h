@@ -81,7 +81,6 @@ typedef struct sim_plan {
     unsigned reentry_percent;     /* notifications in which a handler calls the library */
     unsigned reconfigurations;    /* handlers and indexes that are added or removed during the run */
     unsigned removals;            /* informers that are removed during the run, and asked for again */
-    unsigned late_views;          /* views that are asked for during the run */
     unsigned set_changes;         /* of the set of namespaces of an informer; 0: there is no set */
     sim_pause pauses[SIM_PAUSES_MAX];
     size_t pause_count;

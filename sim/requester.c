@@ -71,15 +71,13 @@ static void check_retry_after(const sim_exchange *exchange) {
                  (long long)((not_before - world->now) / SIM_MILLISECOND));
 }
 
-/* Fails the run if a list follows a watch that was only silent: the resource version is still valid. A view that was
- * asked for after the start is a reason for one list. */
+/* Fails the run if a list follows a watch that was only silent: the resource version is still valid. */
 static void check_resume(sim_exchange *exchange) {
     sim_requester *requester = exchange->requester;
     bool is_list = !is_plain_watch(exchange) && !exchange->is_version_check;
-    if (requester->must_resume && is_list && !requester->may_list_for_view)
+    if (requester->must_resume && is_list)
         sim_fail(exchange->world, "%s sent a list after a watch that was only silent", requester_name(exchange));
     requester->must_resume = false;
-    requester->may_list_for_view = requester->may_list_for_view && !is_list;
 }
 
 /* Fails the run if the client does not notice a restored server: after two accepted watches without an event it must

@@ -176,10 +176,6 @@ static void change_namespaces(void *user, uint64_t detail) {
     sim_namespaces_change(user, detail);
 }
 
-static void ask_for_view(void *user, uint64_t detail) {
-    sim_client_ask_for_view(user, detail);
-}
-
 static void start_client(void *user, uint64_t argument) {
     (void)argument;
     sim_client_start(user);
@@ -203,11 +199,6 @@ static void schedule_plan(sim_world *world) {
     for (unsigned i = 0; i < plan->set_changes; i++) {
         uint64_t detail = sim_random_next(&changes);
         sim_at_client(world, sim_between(&changes, 0, plan->duration), change_namespaces, world, detail);
-    }
-    sim_random views = sim_random_from(plan->seed, 44);
-    for (unsigned i = 0; i < plan->late_views; i++) {
-        uint64_t detail = sim_random_next(&views);
-        sim_at_client(world, sim_between(&views, 0, plan->duration), ask_for_view, world, detail);
     }
     sim_at_client(world, CHECK_EVERY_S * SIM_SECOND, check_stores, world, 0);
     sim_at_client(world, sim_between(&random, 0, 3) * SIM_SECOND, start_client, world, 0);

@@ -314,14 +314,14 @@ static void write_header(FILE *out, const gen_schema *schema, const gen_request 
             name, is_long ? "\n * " : " ", name, guard, guard);
     write_structs(out, tree->root);
     fprintf(out,
-            "/* Returns the fields of an object; NULL if its informer has no such view. Borrowed from the object. */\n"
+            "/* Returns the fields of an object; NULL if its informer has no view. Borrowed from the object. */\n"
             "static inline const struct %s *%s%s_view(const ki_object *obj) {\n"
             "#ifdef __cplusplus\n"
-            "    return static_cast<const struct %s *>(%ski_object_view_of(obj, %s_fields));\n"
+            "    return static_cast<const struct %s *>(ki_object_view(obj));\n"
             "#else\n"
-            "    return ki_object_view_of(obj, %s_fields);\n"
+            "    return ki_object_view(obj);\n"
             "#endif\n}\n\n#endif\n",
-            name, is_long ? "\n" : "", name, name, is_long ? "\n        " : "", name, name);
+            name, is_long ? "\n" : "", name, name);
 }
 
 /* Makes the struct's name. */

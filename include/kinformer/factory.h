@@ -73,18 +73,16 @@ KI_API KI_MUST_CHECK ki_status ki_factory_new_default(const ki_factory_options *
                                                       ki_error *err);
 
 /* Returns the informer of a resource, and makes it at the first call. Repeated calls return the same informer if they
- * have the same resource, namespace (or set), selectors (as texts) and `keep`. Apart from
- * views, the other options of the first call apply, and those of later calls are ignored without an error: `resync_ms`,
- * `page_size`, `queue`, `keep_deleted_ms`, `keep_managed_fields`, `object_limit`, `plain`, `memory_limit`,
- * checks, retries and backoff. A repeated call names no view, the first view (same paths in the
- * same words, members and struct size, in the same order), or with `shares_view` one of its own: the informer gets it
- * beside the others, up to 16 within the limits of one view. Another view without `shares_view` is KI_ERR_EXISTS; one
- * that the informer has started without is KI_ERR_STATE without `relists_for_view`. `options` may be NULL.
+ * have the same resource, namespace (or set), selectors (as texts) and `keep`. The other options of the first call
+ * apply, and those of later calls are ignored without an error: `resync_ms`, `page_size`, `queue`, `keep_deleted_ms`,
+ * `keep_managed_fields`, `object_limit`, `plain`, `memory_limit`, checks, retries and backoff. Only the view must be
+ * that of the first call (same paths in the same words, members and struct size, in the same order), or none: another
+ * one is KI_ERR_INVALID, and the message names both. Any user reads other fields by path. `options` may be NULL.
  * ki_factory_start starts informers that were made after a start. The informer of a source that is no API server:
  * ki_factory_informer_for (parts/list_watch.h).
  * Ownership: borrowed from the factory; `resource` is copied with its strings. Threads: any. Blocks: no.
- * Errors: KI_ERR_EXISTS, KI_ERR_STATE (also: the factory or its engine is stopped), KI_ERR_PARSE (a selector, or a path
- * of the view), KI_ERR_INVALID (the namespace, a name of the resource, or an option), KI_ERR_LIMIT, KI_ERR_NO_MEMORY,
+ * Errors: KI_ERR_STATE (the factory or its engine is stopped), KI_ERR_PARSE (a selector, or a path of the view),
+ * KI_ERR_INVALID (the namespace, a name of the resource, or an option), KI_ERR_LIMIT, KI_ERR_NO_MEMORY,
  * KI_ERR_UNSUPPORTED (a built-in resource that cannot be listed, such as KI_TOKENREVIEWS). */
 KI_API KI_MUST_CHECK ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource,
                                                    const ki_informer_options *options, ki_informer **ret_informer,

@@ -65,15 +65,6 @@ typedef struct ki_informer_options {
     /* For this long after its deletion an object can still be read (lister.h, deleted objects); also one that was
      * fetched, after the server said that it is gone (fetch.h). 0: deleted objects are not kept. */
     int64_t keep_deleted_ms;
-    /* The program reads the view with ki_object_view_of. It may then differ from the first view that was asked for; the
-     * objects have a struct for each. The limits of a view (view.h) are those of all structs together: an object with
-     * more items than KI_VIEW_MAX_ITEMS is skipped as unreadable, for all users. */
-    bool shares_view;
-    /* With `shares_view`: the view may be new also after the start. The informer then lists again. Until that list is
-     * applied, ki_object_view_of returns NULL for the objects that the cache had before, also in the adds of a new
-     * handler. Each of them is then delivered to all handlers once more, as an update with is_resync; its `old` lacks
-     * the view. Deleted objects that are kept stay without it. Without this option a new view is KI_ERR_STATE. */
-    bool relists_for_view;
     /* The name of a set of namespaces, such as "tenants"; instead of `namespace_name`. ki_informer_set_namespaces says
      * which namespaces are in the set, also while the informer runs. Each informer has a set of its own;
      * ki_factory_set_namespaces sets those of all informers with this name. One resource can have several informers,
@@ -86,8 +77,8 @@ typedef struct ki_informer_options {
      * KI_KEEP_VIEW needs `view`; KI_KEEP_KEYS excludes it. With KI_KEEP_METADATA a view has fields of the metadata,
      * kind and apiVersion; another is KI_ERR_INVALID. A selector of what is not kept is KI_ERR_INVALID for
      * registrations and listers, and so is an index by its path (ki_indexer.path); index functions read what is kept.
-     * Labels are kept with KI_KEEP_VIEW if the view that the informer was made with has metadata.labels as a
-     * ki_string_map. With KI_KEEP_KEYS handlers have no filter. */
+     * Labels are kept with KI_KEEP_VIEW if the view has metadata.labels as a ki_string_map. With KI_KEEP_KEYS handlers
+     * have no filter. */
     ki_keep keep;
     /* The wait after the first failure of a list or watch; it doubles with each further one up to the longest. Each
      * wait is multiplied by a random number from 1 to 2. After a failure to connect the first three waits are an
@@ -168,7 +159,7 @@ typedef struct ki_event {
     const ki_object *obj;     /* the new state; on delete the last known state */
     const ki_object *old;     /* on update: the state of this handler's previous event; else NULL */
     bool is_in_initial_list;  /* on add: the object existed when the informer started, or when this handler was added */
-    bool is_resync;           /* on update: a periodic resync, or a relist that changes nothing or only adds a view */
+    bool is_resync;           /* on update: a periodic resync, or a relist that changes nothing */
     bool final_state_unknown; /* on delete: the delete event was missed, and `obj` may be out of date */
     ki_informer *informer;
     ki_event_type type; /* which function of the handler is called */

@@ -56,8 +56,8 @@ typedef struct ki_label {
 /* The current value of one series. Labels of informers' metrics: name (the factory's), group, version, resource,
  * namespace, label_selector, field_selector and keep ("" without a value); keep is "object", "metadata", "view" or
  * "keys" (ki_keep); then `cause` of informer_relists, and `handler` of informer_pending_notifications. The cause is the
- * failure (ki_status_name), "inconsistent" (a consistency check), "view" (`relists_for_view`), "no version" (neither
- * the list nor a change of the watch had one) or "older change" (the watch brought a change below the cache's version).
+ * failure (ki_status_name), "inconsistent" (a consistency check), "no version" (neither the list nor a change of the
+ * watch had one) or "older change" (the watch brought a change below the cache's version).
  * Labels of requests' metrics: name (the factory's), code ("<error>" without a response), method and host; of their
  * durations name, verb and host. Labels of controllers' metrics: controller; then `result` of
  * controller_runtime_reconcile. Labels of work queues' metrics: name; then `controller` of a controller's queue; then,

@@ -71,15 +71,9 @@ KI_API bool ki_object_label_at(const ki_object *obj, size_t index, const char **
 /* Returns the number of labels. Threads: any. */
 KI_API size_t ki_object_label_count(const ki_object *obj);
 
-/* Returns the program's struct, filled when the object was decoded (view.h); NULL if the informer had no view then.
+/* Returns the program's struct, filled when the object was decoded (view.h); NULL if the informer has no view.
  * Ownership: borrowed from `obj`, with the strings in the struct. Threads: any. Blocks: no. */
 KI_API const void *ki_object_view(const ki_object *obj);
-/* Returns the struct of the view with these fields; NULL if the informer had not been asked for that view when the
- * object was decoded. Of an informer with several views (ki_informer_options.shares_view) ki_object_view returns the
- * first one asked for.
- * Ownership, Threads, Blocks: as ki_object_view. */
-KI_API const void *ki_object_view_of(const ki_object *obj, const ki_field *fields);
-
 /* ---- fields by path; NULL for an object, a path or a name is KI_ERR_INVALID ---- */
 
 /* Gets a field by its path: "spec.nodeName", "spec.containers[0].image", "spec.containers[-1].name",

@@ -9,8 +9,7 @@
  *         KI_FIELD_END
  *     };
  *
- * ki_informer_options.view takes the fields; ki_object_view returns the struct of an object. ki_object_view_of returns
- * the struct of one of several views.
+ * ki_informer_options.view takes the fields; ki_object_view returns the struct of an object.
  *
  * Members are const char *, bool, double, integers of 32 or 64 bits with or without sign, ki_string_list and
  * ki_string_map. The compiler determines the type (GCC, Clang, any C++11); a member of another type does not compile.

@@ -215,8 +215,8 @@ static ki_status make_object(http_call *call, ki_str text, bool is_deleted, bool
     bad_kind other = is_deleted ? OTHER_DELETED : OTHER_KIND;
     ki_error err = KI_ERROR_INIT;
     *ret_obj = NULL;
-    ki_status status = ki_object_from_server(ki_object_format_newest(call->owner->format), text, selection->api_version,
-                                             kind, ki_engine_scratch(call->owner->engine), ret_obj, &err);
+    ki_status status = ki_object_from_server(call->owner->format, text, selection->api_version, kind,
+                                             ki_engine_scratch(call->owner->engine), ret_obj, &err);
     if (status == KI_ERR_NO_MEMORY)
         *call->failure = err;
     if (status == KI_ERR_NO_MEMORY || (status && is_assumed))

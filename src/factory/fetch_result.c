@@ -41,8 +41,7 @@ static ki_status check_selectors(const ki_informer *informer, const char *body, 
         return KI_OK;
     ki_status status = ki_selector_new(selection->label_selector, selection->field_selector, &selector, err);
     if (!status)
-        status = ki_object_from_json_whole(ki_object_format_newest(informer->options.format), (ki_str){ body, size },
-                                           NULL, NULL, &obj, err);
+        status = ki_object_from_json_whole(informer->options.format, (ki_str){ body, size }, NULL, NULL, &obj, err);
     if (!status && !ki_selector_matches_whole(selector, obj))
         status = set_absent(informer, ki_object_key(obj), "the informer's selectors exclude it", err);
     ki_object_unref(obj);

@@ -8,7 +8,8 @@
 
 enum {
     FIRST_CAPACITY = 8,
-    PACK_FROM = 256 * 1024 /* bytes: a dictionary and the contexts take about as much */
+    PACK_FROM = 256 * 1024, /* bytes: a dictionary and the contexts take about as much */
+    VIEW_NAME_SIZE = 140    /* of a view in a message */
 };
 
 void ki_informer_table_init(ki_informer_table *table, const ki_allocator *allocator, uint64_t seed) {
@@ -21,7 +22,6 @@ static void free_entry(ki_informer_table *table, ki_informer_entry *entry) {
         return;
     ki_informer_free(entry->informer);
     ki_fetcher_free(entry->fetcher);
-    ki_object_format_unref(entry->widest);
     ki_object_format_unref(entry->format);
     ki_selection_unref(entry->selection);
     ki_free(table->allocator, entry);
@@ -163,7 +163,7 @@ static ki_status add(ki_informer_table *table, const ki_informer_maker *maker, k
     entry->selection = ki_selection_ref(selection);
     entry->object_limit = options->object_limit;
     entry->has_check = options->consistency_check_ms > 0;
-    entry->has_own_source = own_source != NULL;
+    entry->view = options->view;
     status = make_format(maker, options, &entry->format, err);
     if (!status)
         status = make_informer(maker, own_source, options, entry, err);
@@ -179,56 +179,17 @@ static ki_status add(ki_informer_table *table, const ki_informer_maker *maker, k
     return KI_OK;
 }
 
-/* Adds a view. Objects that were made before lack it: an informer that has started lists them again. */
-static ki_status widen(ki_informer_entry *entry, const ki_informer_options *options, ki_error *err) {
-    ki_object_format *wider = NULL;
-    ki_status status = ki_object_format_add_view(entry->format, options->view, &wider, err);
-    if (status)
-        return status;
-    ki_object_format_unref(entry->widest);
-    entry->widest = wider; /* has a reference to the one before */
-    if (entry->is_start_requested)
-        ki_informer_list_again(entry->informer);
-    return KI_OK;
-}
-
-/* All handlers share the objects, and reading a struct of a view as another would read out of bounds. So a request
- * names the first view, which ki_object_view returns, or says that it reads its own by its fields. */
-static ki_status share_view(ki_informer_entry *entry, const ki_informer_options *options, ki_error *err) {
-    if (entry->has_own_source)
-        return ki_error_set(
-            err, KI_ERR_EXISTS,
-            "the informer of %.300s has a source of the program's own, which makes its views; request it "
-            "without a view",
-            entry->selection->name);
-    const ki_object_format *newest = ki_object_format_newest(entry->format);
-    int number = ki_object_format_find_view(newest, options->view);
-    bool is_first = number == 0 || !ki_object_format_has_view(newest);
-    if (!is_first && !options->shares_view)
-        return ki_error_set(err, KI_ERR_EXISTS,
-                            "the informer of %.300s exists already with another view; request it with that view, "
-                            "without a view, or with .shares_view",
-                            entry->selection->name);
-    if (number >= 0)
+/* All handlers share the objects, and reading a struct of a view as another would read out of bounds. */
+static ki_status check_view(const ki_informer_entry *entry, const ki_field *view, ki_error *err) {
+    char has[VIEW_NAME_SIZE], wanted[VIEW_NAME_SIZE];
+    if (!view || !view->path || ki_fields_are_same(entry->view, view))
         return KI_OK;
-    if (entry->is_start_requested && !options->relists_for_view)
-        return ki_error_set(err, KI_ERR_STATE,
-                            "the informer of %.300s has started without this view; request it before the start, or "
-                            "with .relists_for_view",
-                            entry->selection->name);
-    return widen(entry, options, err);
-}
-
-static ki_status check_view(ki_informer_entry *entry, const ki_informer_maker *maker,
-                            const ki_informer_options *options, ki_error *err) {
-    ki_object_format *format = NULL;
-    ki_status status = make_format(maker, options, &format, err);
-    if (status)
-        return status;
-    if (ki_object_format_has_view(format))
-        status = share_view(entry, options, err);
-    ki_object_format_unref(format);
-    return status;
+    return ki_error_set(
+        err, KI_ERR_INVALID,
+        "the informer of %.100s has %s, and is requested with %s: an informer has the view of its first "
+        "request; read other fields by path",
+        entry->selection->name, ki_fields_name(entry->view, has, sizeof has),
+        ki_fields_name(view, wanted, sizeof wanted));
 }
 
 ki_status ki_informer_table_get(ki_informer_table *table, const ki_informer_maker *maker, ki_selection *selection,
@@ -236,7 +197,7 @@ ki_status ki_informer_table_get(ki_informer_table *table, const ki_informer_make
     ki_informer_entry *entry = ki_map_get(&table->by_key, selection->key);
     if (!entry)
         return add(table, maker, selection, NULL, options, ret_informer, err);
-    ki_status status = check_view(entry, maker, options, err);
+    ki_status status = check_view(entry, options->view, err);
     if (!status)
         *ret_informer = entry->informer;
     return status;
@@ -246,8 +207,6 @@ ki_status ki_informer_table_get(ki_informer_table *table, const ki_informer_make
 static ki_status check_own_options(const ki_informer_options *options, ki_error *err) {
     const char *name = options->view                   ? "view"
                        : options->namespace_set        ? "namespace_set"
-                       : options->shares_view          ? "shares_view"
-                       : options->relists_for_view     ? "relists_for_view"
                        : options->keep                 ? "keep"
                        : options->keep_managed_fields  ? "keep_managed_fields"
                        : options->object_limit         ? "object_limit"

@@ -19,11 +19,10 @@ typedef struct ki_informer_entry {
     ki_informer *informer;
     ki_fetcher *fetcher; /* NULL with a source of the program's own */
     ki_selection *selection;
-    ki_object_format *format;              /* constant: of its sources, with the first view */
-    ki_object_format *widest;              /* the newest made of it: all views that were asked for; NULL: itself */
+    ki_object_format *format;
+    const ki_field *view;                  /* of the first request; NULL: none */
     size_t object_limit;                   /* of the first request, as `has_check` */
     bool has_check;                        /* consistency checks */
-    bool has_own_source;                   /* a source of the program's own */
     bool is_start_requested;               /* its start was requested */
     bool is_started;                       /* loop only */
     const struct ki_informer_maker *maker; /* of a set of namespaces: makes its sources */
@@ -51,7 +50,7 @@ void ki_informer_table_init(ki_informer_table *table, const ki_allocator *alloca
 /* Frees the table and its informers. The informers must have ended. */
 void ki_informer_table_free(ki_informer_table *table);
 /* Returns the informer of a selection, and makes it if necessary. `options` must be complete, with the
- * factory's defaults. Errors: KI_ERR_EXISTS if the informer has another view. */
+ * factory's defaults. Errors: KI_ERR_INVALID if the informer has another view. */
 ki_status ki_informer_table_get(ki_informer_table *table, const ki_informer_maker *maker, ki_selection *selection,
                                 const ki_informer_options *options, ki_informer **ret_informer, ki_error *err);
 /* Makes the informer of a selection with a source of the program's own. With KI_OK the informer owns the source.

@@ -131,9 +131,7 @@ void ki_object_add_memory(const ki_object *obj, ki_object_memory_sum *sum) {
 }
 
 void ki_object_format_add_memory(const ki_object_format *format, ki_object_memory_sum *sum) {
-    for (; format; format = format->narrower) {
-        uint64_t number = atomic_load(&format->packer.codec_number);
-        if (number)
-            add_codec(number, atomic_load(&format->packer.codec_bytes), sum);
-    }
+    uint64_t number = atomic_load(&format->packer.codec_number);
+    if (number)
+        add_codec(number, atomic_load(&format->packer.codec_bytes), sum);
 }

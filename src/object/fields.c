@@ -76,11 +76,6 @@ const void *ki_object_view(const ki_object *obj) {
     return ki_format_of(obj)->view ? at(obj, KI_OBJECT_VIEW_AT) : NULL;
 }
 
-const void *ki_object_view_of(const ki_object *obj, const ki_field *fields) {
-    int number = fields ? ki_object_format_find_view(ki_format_of(obj), fields) : -1;
-    return number < 0 ? NULL : at(obj, (uint32_t)(KI_OBJECT_VIEW_AT + ki_format_of(obj)->parts[number].offset));
-}
-
 #define ONLY_METADATA "the cache keeps only the metadata" /* of a message */
 
 /* --- fields by path ----------------------------------------------------------------------------------------------- */

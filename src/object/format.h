@@ -13,18 +13,12 @@ enum {
     KI_OBJECT_SCRATCH_KEEP = 256 * 1024 /* bytes; a larger scratch is freed after its object */
 };
 
-/* Creates a format with the views of the newest format and one more behind them. It is then the newest: sources make
- * further objects with it. The caller keeps the reference while a source has `format`. One caller at a time. Errors: as
- * ki_object_format_new; KI_ERR_LIMIT also for too many views, or bytes of all structs. */
-ki_status ki_object_format_add_view(ki_object_format *format, const ki_field *fields, ki_object_format **ret_format,
-                                    ki_error *err);
-/* Returns the format that sources with `format` make objects with: the widest that ki_object_format_add_view has made
- * of it, or itself. Borrowed. */
-ki_object_format *ki_object_format_newest(ki_object_format *format);
+/* Returns true if both are the fields of one view: the same paths in the same words, members and struct, in the same
+ * order. NULL and no field: no view. */
+bool ki_fields_are_same(const ki_field *a, const ki_field *b);
+/* Writes a view's name for a message: "a view of spec.nodeName, status.phase", or "no view". Returns `text`. */
+const char *ki_fields_name(const ki_field *fields, char *text, size_t size);
 ki_object_format *ki_object_format_ref(ki_object_format *format);
-/* Returns the number of the view with these fields, which may be in another array, with the same paths in the same
- * words; -1: the format has none. */
-int ki_object_format_find_view(const ki_object_format *format, const ki_field *fields);
 /* Sets what a cache keeps of the objects, before the first one is made. The default is KI_KEEP_OBJECT. */
 void ki_object_format_set_keep(ki_object_format *format, ki_keep keep);
 /* Sets the seed of the hashes that find what objects share (group.h), before the first object. The default is 0. */
@@ -33,18 +27,17 @@ void ki_object_format_set_seed(ki_object_format *format, uint64_t seed);
  * object; another thread may make one at the same time. */
 void ki_object_format_set_transform(ki_object_format *format);
 bool ki_object_format_has_view(const ki_object_format *format);
-/* Returns true if a view has the map of all labels: an object without its content has them, too. */
+/* Returns true if the view has the map of all labels: an object without its content has them, too. */
 bool ki_object_format_has_labels(const ki_object_format *format);
-/* Returns how many fields of views had another type than their member, or were out of range; with those of the formats
- * that this one was made of. */
+/* Returns how many fields of the view had another type than their member, or were out of range. */
 uint64_t ki_object_format_mismatches(const ki_object_format *format);
-/* Returns the bits of the views' fields that an object has had so far. Formats with the same first view have the same
- * bits for it. */
+/* Returns the bits of the view's fields that an object has had so far. Formats with the same view have the same
+ * bits. */
 uint64_t ki_object_format_seen_fields(const ki_object_format *format);
-/* Writes which fields of the views no object has had so far, and which have never fitted (ki_view_describe).
+/* Writes which fields of the view no object has had so far, and which have never fitted (ki_view_describe).
  * `elsewhere`: bits of fields that objects of other formats have. */
 void ki_object_format_describe_fields(const ki_object_format *format, uint64_t elsewhere, char *text, size_t size);
-/* Returns the memory of what objects of this format, and of those that it was made from, have in common (group.h). */
+/* Returns the memory of what objects of this format have in common (group.h). */
 size_t ki_object_format_group_bytes(const ki_object_format *format);
 const ki_allocator *ki_object_format_allocator(const ki_object_format *format);
 

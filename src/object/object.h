@@ -33,37 +33,22 @@ enum {
     KI_OBJECT_VIEW_AT = (sizeof(ki_object) + 7) / 8 * 8 /* KI_FIELD checks that this alignment is enough */
 };
 
-enum {
-    KI_OBJECT_FORMAT_MAX_VIEWS = 16
-};
-
-/* The place of one program's struct in the view. */
-typedef struct ki_view_part {
-    const ki_field *fields; /* the program's */
-    size_t first, count;    /* its members in the view */
-    size_t offset, size;    /* bytes */
-} ki_view_part;
-
 struct ki_object_format {
     /* Constant once made. */
     ki_allocator allocator;
     bool keep_managed_fields;
-    bool reads_managed_fields; /* keeps them, or a view has some of them */
+    bool reads_managed_fields; /* keeps them, or the view has some of them */
     ki_keep keep;
-    ki_view *view; /* of all parts, one behind the other; NULL: no view */
-    size_t part_count;
-    ki_object_format *narrower; /* a reference to the format that this one adds a view to: objects and sources use it */
+    ki_view *view; /* NULL: no view */
     /* Any thread (atomic). */
     atomic_bool is_for_transform; /* set before the informer's first object: sources make whole ones */
     ki_refcount refs;
-    _Atomic(ki_object_format *) wider; /* borrowed: has one more view; NULL: none has */
-    _Atomic(uint64_t) mismatches;      /* of views */
-    _Atomic(uint64_t) fits, misfits;   /* bits of the view's fields, of all objects (ki_view_room) */
+    _Atomic(uint64_t) mismatches;    /* of the view */
+    _Atomic(uint64_t) fits, misfits; /* bits of the view's fields, of all objects (ki_view_room) */
     ki_group_table groups;
     /* The loop's. */
     ki_body_packer packer;
-    /* Constant once made. */
-    ki_view_part parts[]; /* then `seen` of the groups, if there is a part */
+    /* Then `seen` of the groups, if there is a view. */
 };
 
 static inline ki_object_format *ki_format_of(const ki_object *obj) {
@@ -85,10 +70,6 @@ void ki_object_each_text(const ki_object *obj, void (*visit)(const char *text, v
 /* Returns true if both are states of one object: equal uids, or a missing uid. Different uids: the object was deleted
  * and recreated. */
 bool ki_object_is_same(const ki_object *a, const ki_object *b);
-/* Returns true if `obj` has a view that `known` lacks: it was made after the informer got one more. */
-static inline bool ki_object_gains_view(const ki_object *obj, const ki_object *known) {
-    return ki_format_of(obj)->part_count > ki_format_of(known)->part_count;
-}
 /* Returns true if both are the same state of one object: the same resource version and the same JSON, except for kind
  * and apiVersion at its beginning. After a restore from a backup two states can share a resource version. Another order
  * of members counts as different. Digests decide if one of them has no content. */

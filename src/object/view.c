@@ -175,8 +175,7 @@ static void find_alone(ki_view *view) {
     }
 }
 
-/* Gives the next bits to the members, each before those of its elements: a view with more members behind these gives
- * these the same bits. */
+/* Gives the next bits to the members, each before those of its elements. */
 static void give_bits(ki_view *view, uint64_t *next) {
     for (size_t i = 0; i < view->count; i++) {
         member *m = &view->members[i];

@@ -129,12 +129,12 @@ public:
         return text ? std::optional<std::string_view>(text) : std::nullopt;
     }
 
-    /* Returns the struct that was filled when the object was decoded. Errors: KI_ERR_STATE (its informer was not asked
-     * for this view). */
+    /* Returns the struct that was filled when the object was decoded. View is that of its informer. Errors:
+     * KI_ERR_STATE (the informer has no view). */
     template <class View> const View &view() const {
-        const void *found = ki_object_view_of(obj_, View::fields());
+        const void *found = ki_object_view(obj_);
         if (!found)
-            throw error(KI_ERR_STATE, "the object has no such view: ask the factory for informer<View>");
+            throw error(KI_ERR_STATE, "the object has no view: ask the factory for informer<View>");
         return *static_cast<const View *>(found);
     }
     /* Returns the field under `path`; empty if the object does not have it. Errors: those of ki_object_field, such as

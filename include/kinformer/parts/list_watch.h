@@ -160,7 +160,7 @@ KI_API void ki_list_watch_free(ki_list_watch *list_watch);
 /* Makes the informer of a source of the program's own (client-go's InformerFor): a factory's informer in every way,
  * which later calls of ki_factory_informer with the same resource, namespace and selectors return. What the source does
  * with these is its own business. Options that say how the API server's source makes objects
- * are KI_ERR_INVALID: view, shares_view, keep_managed_fields, object_limit, consistency_check_ms.
+ * are KI_ERR_INVALID: view, keep_managed_fields, object_limit, consistency_check_ms.
  * Ownership: the informer is borrowed from the factory. With KI_OK the factory owns the source, and frees it (`free`)
  * with the informer, or on the loop when the informer is removed. Threads: any. Blocks: no.
  * Errors: KI_ERR_INVALID (also: `list`, `watch`, `cancel` or `free` is missing), KI_ERR_EXISTS (there is such an

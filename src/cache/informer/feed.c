@@ -268,11 +268,6 @@ void ki_feeds_hold(ki_informer *informer, bool is_much) {
     }
 }
 
-void ki_feeds_list_again(ki_informer *informer) {
-    for (size_t i = 0; i < informer->feed_count; i++)
-        ki_reflector_list_again(&informer->feeds[i]->reflector);
-}
-
 void ki_feeds_close(ki_informer *informer) {
     for (size_t i = 0; i < informer->feed_count; i++)
         ki_reflector_close(&informer->feeds[i]->reflector);

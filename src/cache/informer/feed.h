@@ -61,8 +61,6 @@ void ki_feeds_hold(ki_informer *informer, bool is_much);
 bool ki_feeds_show_state(ki_informer *informer);
 /* Notes whether all feeds are listed but those that are blocked. */
 void ki_feeds_note_blocked(ki_informer *informer);
-/* Lists all again (ki_reflector_list_again). */
-void ki_feeds_list_again(ki_informer *informer);
 /* Closes the reflectors. */
 void ki_feeds_close(ki_informer *informer);
 /* Writes the version that all feeds have reached in the queue; "" while one has none. */

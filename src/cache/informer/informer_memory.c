@@ -39,10 +39,11 @@ void ki_informer_memory_sized(ki_informer *informer, ki_memory *ret_memory, size
     if (!ki_engine_is_forked(informer->engine)) { /* else nothing of the informer may be read */
         sum.memory.indexes = add_store(informer->store, &sum);
         sum.memory.deleted = deleted_bytes(informer);
-        ki_object_format *format = informer->options.format;
-        const ki_object_format *newest = format ? ki_object_format_newest(format) : NULL;
-        sum.memory.shared = newest ? ki_object_format_group_bytes(newest) : 0;
-        ki_object_format_add_memory(newest, &sum);
+        const ki_object_format *format = informer->options.format;
+        if (format) {
+            sum.memory.shared = ki_object_format_group_bytes(format);
+            ki_object_format_add_memory(format, &sum);
+        }
         sum.memory.waiting = ki_change_log_bytes(&informer->processor.log);
         sum.memory.total =
             bytes_of(&sum.memory) + sum.memory.shared + sum.memory.indexes + sum.memory.deleted + sum.memory.waiting;
@@ -53,10 +54,10 @@ void ki_informer_memory_sized(ki_informer *informer, ki_memory *ret_memory, size
 /* --- the limit ---------------------------------------------------------------------------------------------------- */
 
 size_t ki_informer_object_bytes(const ki_informer *informer) {
-    ki_object_format *format = informer->options.format;
+    const ki_object_format *format = informer->options.format;
     if (!format || atomic_load(&informer->is_removed)) /* what shared it is freed later, and nothing counts again */
         return ki_store_object_bytes(informer->store);
-    return ki_store_object_bytes(informer->store) + ki_object_format_group_bytes(ki_object_format_newest(format));
+    return ki_store_object_bytes(informer->store) + ki_object_format_group_bytes(format);
 }
 
 bool ki_informer_is_over_limit(const ki_informer *informer) {

@@ -113,7 +113,6 @@ struct ki_informer {
     _Atomic bool is_removed;    /* removed from the factory; set under `change_lock` and `wait_lock` */
     _Atomic bool synced;        /* set under `wait_lock` and `change_lock`; a removed informer is not */
     ki_task remove_task;        /* stops a removed informer */
-    ki_task relist_task;        /* lists again, for a view that was added */
     char synced_version[KI_RESOURCE_VERSION_MAX + 1]; /* constant once `synced` */
     ki_health_record health;
     ki_health_stuck stuck;      /* of `health` */

@@ -14,8 +14,8 @@ ki_status ki_informer_object_from_json(const ki_informer *informer, const char *
     const ki_selection *selection = ki_selection_found(informer->selection);
     if (!selection)
         return ki_error_set(err, KI_ERR_STATE, "%s is not found yet", informer->selection->name);
-    return ki_object_from_json(ki_object_format_newest(format), (ki_str){ json, size }, selection->api_version,
-                               selection->resource.kind, ret_obj, err);
+    return ki_object_from_json(format, (ki_str){ json, size }, selection->api_version, selection->resource.kind,
+                               ret_obj, err);
 }
 
 const ki_resource *ki_informer_resource(const ki_informer *informer) {

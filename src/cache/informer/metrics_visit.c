@@ -242,7 +242,6 @@ static void visit_cache(const ki_informer *informer, const ki_metrics_visit *to)
     bool is_synced = was_synced && atomic_load(&informer->synced); /* not removed before the snapshot */
     double version;
     ki_object_format *format = informer->options.format;
-    format = format ? ki_object_format_newest(format) : NULL;
     if (format && ki_object_format_has_view(format))
         pass(informer, to, KI_METRIC_VIEW_MISMATCHES, NULL, (double)ki_object_format_mismatches(format));
     if (number_of(ki_snapshot_resource_version(snapshot), &version))

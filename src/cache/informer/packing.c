@@ -18,7 +18,7 @@ ki_status ki_informer_kept(ki_object *obj, ki_object **ret_kept) {
 }
 
 void ki_informer_train(ki_informer *informer) {
-    ki_object_format *first = informer->options.format, *format = first ? ki_object_format_newest(first) : NULL;
+    ki_object_format *format = informer->options.format;
     size_t bytes = ki_store_object_bytes(informer->store), count = 0;
     ki_object *samples[KI_BODY_SAMPLES_MAX] = { NULL };
     if (!format || !ki_object_format_is_due(format, bytes))

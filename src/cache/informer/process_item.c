@@ -186,21 +186,18 @@ static uint64_t fields_elsewhere(const ki_informer *informer) {
     const ki_field *fields = informer->options.given.view;
     uint64_t seen = 0;
     for (const ki_informer *other = running && fields ? *running : NULL; other; other = other->next_running) {
-        ki_object_format *format = other != informer ? other->options.format : NULL;
-        format = format ? ki_object_format_newest(format) : NULL;
-        if (format && ki_object_format_find_view(format, fields) == 0)
-            seen |= atomic_load(&other->synced) ? ki_object_format_seen_fields(format) : UINT64_MAX;
+        if (other != informer && other->options.format && ki_fields_are_same(other->options.given.view, fields))
+            seen |= atomic_load(&other->synced) ? ki_object_format_seen_fields(other->options.format) : UINT64_MAX;
     }
     return seen;
 }
 
-/* Also names the fields of views that no object has or that never fit: a path or a type can be wrong. */
+/* Also names the fields of the view that no object has or that never fit: a path or a type can be wrong. */
 static void log_synced(const ki_informer *informer) {
     char fields[256] = "";
     size_t count = ki_store_count(informer->store);
     if (informer->options.format && count)
-        ki_object_format_describe_fields(ki_object_format_newest(informer->options.format), fields_elsewhere(informer),
-                                         fields, sizeof fields);
+        ki_object_format_describe_fields(informer->options.format, fields_elsewhere(informer), fields, sizeof fields);
     ki_log_write(ki_engine_log(informer->engine), KI_LOG_INFO, "informer", "%s: synced, %zu object%s%s",
                  informer->selection->name, count, count == 1 ? "" : "s", fields);
 }

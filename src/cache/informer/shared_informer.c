@@ -122,16 +122,6 @@ static void on_index_error(const ki_error *err, const char *key, void *user) {
         ki_task_post(&informer->report_task);
 }
 
-static void list_again(ki_task *task, void *user) {
-    (void)task;
-    ki_informer_train(user); /* the newest format has no dictionary */
-    ki_feeds_list_again(user);
-}
-
-void ki_informer_list_again(ki_informer *informer) {
-    ki_task_post(&informer->relist_task);
-}
-
 /* Drops the first error. Returns its key, to be freed; NULL: none, or it was lost for lack of memory. Caller holds
  * index_error_lock. */
 static char *take_index_error(ki_informer *informer) {
@@ -272,7 +262,6 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     ki_informer_init_waits(informer);
     ki_informer_init_removal(informer);
     ki_informer_init_namespaces(informer);
-    ki_task_init(&informer->relist_task, options->engine, list_again, informer);
     ki_task_init(&informer->report_task, options->engine, report_index_errors, informer);
     ki_deferred_init(&informer->deferred, options->engine);
     informer->selection = ki_selection_ref(options->selection);
@@ -305,7 +294,7 @@ no_shared:
 static void freeze(ki_informer *informer) {
     ki_object_format *format = informer->options.format;
     if (!informer->is_frozen && informer->transform && format)
-        ki_object_format_set_transform(ki_object_format_newest(format));
+        ki_object_format_set_transform(format);
     informer->is_frozen = true;
 }
 
@@ -505,7 +494,6 @@ void ki_informer_end_work(ki_informer *informer, bool stops_handlers) {
         ki_processor_stop(&informer->processor);
     ki_fair_mutex_unlock(&informer->change_lock);
     ki_task_cancel(&informer->report_task);
-    ki_task_cancel(&informer->relist_task);
     ki_informer_end_waits(informer);
     ki_mutation_detector_check(&informer->detector, ki_engine_now(informer->engine)); /* a last time */
     ki_mutation_detector_close(&informer->detector);

@@ -60,9 +60,6 @@ void ki_informer_freeze(ki_informer *informer);
 /* Starts to list and watch, and starts the listeners. Loop. KI_ERR_NO_MEMORY, KI_ERR_SYSTEM: nothing has started, and
  * the caller may retry. KI_ERR_STATE: started or stopped before. */
 ki_status ki_informer_start(ki_informer *informer, ki_error *err);
-/* Lists again, so that all objects get a view that was added to the format. No effect before the start: the first list
- * has all views. Any thread. */
-void ki_informer_list_again(ki_informer *informer);
 /* Removes a running informer, which stays valid for calls until it is freed. The cache is empty at once, and each call
  * that needs a running informer returns an error. The loop then stops the informer, as ki_informer_stop does, and frees
  * what other threads do not use. Any thread. KI_ERR_NO_MEMORY: nothing has changed. */

@@ -223,7 +223,7 @@ bool ki_listener_wants(const ki_listener *listener, const ki_change *change, uin
     if (!change->is_resync)
         return true;
     if (change->is_listed)
-        return listener->resync_ns > 0 || ki_object_gains_view(change->obj, change->old);
+        return listener->resync_ns > 0;
     return number >= atomic_load(&listener->resync_from) && number < atomic_load(&listener->resync_end);
 }
 

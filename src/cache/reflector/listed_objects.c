@@ -23,8 +23,7 @@ ki_object *ki_reflector_known(const ki_reflector *reflector, const char *key) {
 
 ki_object *ki_reflector_known_instance(const ki_reflector *reflector, ki_object *obj) {
     ki_object *known = ki_reflector_known(reflector, ki_object_key(obj));
-    if (known && reflector->has_initial_version && ki_object_is_same_state(obj, known) &&
-        !ki_object_gains_view(obj, known))
+    if (known && reflector->has_initial_version && ki_object_is_same_state(obj, known))
         return known;
     ki_object_unref(known);
     return ki_object_pack(obj);

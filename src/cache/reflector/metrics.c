@@ -23,7 +23,6 @@ void ki_metrics_relist(ki_metrics_record *record, int cause) {
 
 const char *ki_relist_cause_name(int cause) {
     return cause == KI_RELIST_INCONSISTENT   ? "inconsistent"
-           : cause == KI_RELIST_VIEW         ? "view"
            : cause == KI_RELIST_OLDER_CHANGE ? "older change"
            : cause == KI_RELIST_NO_VERSION   ? "no version"
                                              : ki_status_name((ki_status)cause);

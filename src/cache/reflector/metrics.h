@@ -44,7 +44,6 @@ enum {
     KI_METRIC_COUNTERS = KI_METRIC_RELISTS, /* plain counters come first */
     KI_METRIC_SUMMARIES = 4,
     KI_RELIST_INCONSISTENT = KI_ERR_CLOSED + 1, /* after the ki_status values: a check found a difference */
-    KI_RELIST_VIEW,                             /* a view was added */
     KI_RELIST_OLDER_CHANGE,                     /* a watch brought a change with an old version */
     KI_RELIST_NO_VERSION,                       /* a watch from no version ended before it had one */
     KI_RELIST_CAUSES,

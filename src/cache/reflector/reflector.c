@@ -482,28 +482,6 @@ void ki_reflector_relist(ki_reflector *reflector) {
     ki_reflector_schedule(reflector, KI_REFLECT_LIST);
 }
 
-/* Returns true if a complete list will begin anyway. */
-static bool is_to_list(const ki_reflector *reflector) {
-    ki_reflector_step next = reflector->next;
-    if (reflector->phase == KI_REFLECTOR_FINDS_TYPE)
-        return true;
-    return reflector->phase == KI_REFLECTOR_WAITS && next != KI_REFLECT_LIST_PAGE && next != KI_REFLECT_WATCH &&
-           next != KI_REFLECT_CHECK;
-}
-
-void ki_reflector_list_again(ki_reflector *reflector) {
-    if (!reflector->is_open || is_to_list(reflector))
-        return;
-    ki_reflector_count_relist(reflector, KI_REFLECT_BEGIN, KI_RELIST_VIEW);
-    if (reflector->phase == KI_REFLECTOR_WAITS) {
-        reflector->next = KI_REFLECT_BEGIN; /* at the time that is set already */
-        return;
-    }
-    reflector->options.list_watch->ops->cancel(reflector->options.list_watch);
-    ki_reflector_count_watch_end(reflector);
-    ki_reflector_schedule(reflector, KI_REFLECT_BEGIN);
-}
-
 void ki_reflector_close(ki_reflector *reflector) {
     if (!reflector->is_open)
         return;

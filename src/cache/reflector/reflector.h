@@ -152,8 +152,6 @@ struct ki_reflector {
 void ki_reflector_open(ki_reflector *reflector, const ki_reflector_options *options, const ki_reflector_shared *shared);
 /* Relists at "", because the cache differs from the server. Does nothing if a list is running or is the next step. */
 void ki_reflector_relist(ki_reflector *reflector);
-/* Lists again, also if a list is running, for a view that was added: what was read before lacks it. */
-void ki_reflector_list_again(ki_reflector *reflector);
 /* Cancels the running request. Also accepts a zeroed or closed reflector. */
 void ki_reflector_close(ki_reflector *reflector);
 

@@ -80,8 +80,8 @@ CONTROLLER_TEST(a_second_source_or_a_view_of_the_same_informer_is_an_error) {
     assert_string_equal(ki_error_message(&err), "the informer of pods exists already");
     assert_false(other.freed);
     assert_int_equal(ki_factory_informer(stage.factory, KI_PODS, &KI_INFORMER_OPTIONS(.view = fields), &same, &err),
-                     KI_ERR_EXISTS);
-    assert_non_null(strstr(ki_error_message(&err), "a source of the program's own"));
+                     KI_ERR_INVALID);
+    assert_non_null(strstr(ki_error_message(&err), "pods has no view, and is requested with a view of status.phase"));
     assert_null(same);
     assert_non_null(informer);
 }
@@ -91,7 +91,6 @@ CONTROLLER_TEST(what_an_own_source_cannot_do_is_an_error_at_the_call) {
         { .size = sizeof(ki_informer_options), .keep_managed_fields = true },
         { .size = sizeof(ki_informer_options), .object_limit = 1 },
         { .size = sizeof(ki_informer_options), .consistency_check_ms = 10000 },
-        { .size = sizeof(ki_informer_options), .shares_view = true },
         { .size = 0 },
     };
     ki_list_watch_ops ops;

@@ -5,6 +5,9 @@
 
 #include <kinformer/kinformer.h>
 
+#include <stdio.h>
+#include <string.h>
+
 /* A view lies within the shared objects: read as another struct it would be memory that is not there. */
 TEST(who_shares_an_informer_agrees_on_its_view) {
     enum {
@@ -50,19 +53,18 @@ TEST(who_shares_an_informer_agrees_on_its_view) {
         { first, none, KI_OK },
         { NULL, NULL, KI_OK },
         { NULL, none, KI_OK },
-        { first, words, KI_ERR_EXISTS },
-        { first, path, KI_ERR_EXISTS },
-        { first, step, KI_ERR_EXISTS },
-        { first, depth, KI_ERR_EXISTS },
-        { first, offset, KI_ERR_EXISTS },
-        { first, size, KI_ERR_EXISTS },
-        { first, fewer, KI_ERR_EXISTS },
-        { fewer, first, KI_ERR_EXISTS },
-        { first, type, KI_ERR_EXISTS },
-        { NULL, first, KI_OK },
-        { none, first, KI_OK },
-        { first, invalid, KI_ERR_PARSE },
-        { NULL, invalid, KI_ERR_PARSE },
+        { first, words, KI_ERR_INVALID },
+        { first, path, KI_ERR_INVALID },
+        { first, step, KI_ERR_INVALID },
+        { first, depth, KI_ERR_INVALID },
+        { first, offset, KI_ERR_INVALID },
+        { first, size, KI_ERR_INVALID },
+        { first, fewer, KI_ERR_INVALID },
+        { fewer, first, KI_ERR_INVALID },
+        { first, type, KI_ERR_INVALID },
+        { NULL, first, KI_ERR_INVALID },
+        { none, first, KI_ERR_INVALID },
+        { first, invalid, KI_ERR_INVALID },
     };
     ki_config *config = NULL;
     assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.server = "http://127.0.0.1:1"), &config, NULL), KI_OK);
@@ -78,12 +80,39 @@ TEST(who_shares_an_informer_agrees_on_its_view) {
         if (status != rows[i].status)
             fail_msg("row %zu: %s: %s", i, ki_status_name(status), ki_error_message(&err));
         assert_ptr_equal(again, status ? NULL : informer);
-        if (status == KI_ERR_EXISTS)
+        if (rows[i].second == path)
             assert_string_equal(err.message,
-                                "the informer of pods exists already with another view; request it with that view, "
-                                "without a view, or with .shares_view");
+                                "the informer of pods has a view of spec.a, spec.b, and is requested with a view of "
+                                "spec.a, spec.c: an informer has the view of its first request; read other fields by "
+                                "path");
+        if (status && !rows[i].first)
+            assert_non_null(strstr(err.message, "pods has no view, and is requested with a view of spec.a, spec.b:"));
         ki_factory_free(factory);
     }
+    ki_config_free(config);
+}
+
+TEST(a_long_view_is_cut_in_the_message) {
+    static ki_field fields[32];
+    static char paths[31][64];
+    ki_config *config = NULL;
+    ki_factory *factory = NULL;
+    ki_informer *informer = NULL;
+    ki_error err = KI_ERROR_INIT;
+    for (size_t i = 0; i < 31; i++) {
+        snprintf(paths[i], sizeof paths[i], "metadata.annotations['example.com/%zu']", i);
+        fields[i] = (ki_field){ paths[i], i * sizeof(char *), 31 * sizeof(char *), KI_FIELD_TYPE_STRING, NULL };
+    }
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.server = "http://127.0.0.1:1"), &config, NULL), KI_OK);
+    assert_int_equal(ki_factory_new(config, NULL, &factory, NULL), KI_OK);
+    assert_int_equal(ki_factory_informer(factory, KI_PODS, &KI_INFORMER_OPTIONS(.view = fields), &informer, NULL),
+                     KI_OK);
+    assert_int_equal(ki_factory_informer(factory, KI_PODS, &KI_INFORMER_OPTIONS(.view = fields + 1), &informer, &err),
+                     KI_ERR_INVALID);
+    assert_non_null(strstr(err.message, "..., and is requested with a view of metadata.annotations['example.com/1']"));
+    assert_non_null(
+        strstr(err.message, "...: an informer has the view of its first request; read other fields by path"));
+    ki_factory_free(factory);
     ki_config_free(config);
 }
 

@@ -368,7 +368,6 @@ CONTROLLER_TEST(options_that_do_not_fit_a_form_are_errors) {
         { OPTIONS(.keep = KI_KEEP_KEYS, .view = fields),
           "ki_informer_options: .view beside KI_KEEP_KEYS, which keeps none" },
         { OPTIONS(.keep = KI_KEEP_METADATA, .view = spec_fields), OF_SPEC },
-        { OPTIONS(.keep = KI_KEEP_METADATA, .view = spec_fields, .shares_view = true), OF_SPEC },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_informer *informer = NULL;

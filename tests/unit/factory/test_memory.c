@@ -163,18 +163,6 @@ CONTROLLER_TEST(a_dictionary_is_counted_before_an_object_in_the_cache_is_packed_
     assert_true(memory.dictionaries > 10000);
 }
 
-CONTROLLER_TEST(a_dictionary_is_counted_once_also_after_another_view_was_asked_for) {
-    ki_informer *pods = ask(&stage, NULL);
-    stage_pack_from(pods, 1);
-    stage_start(&stage);
-    put_all(&stage);
-    delete_all(&stage);
-    size_t dictionaries = memory_of(pods).dictionaries;
-    assert_true(dictionaries > 10000);
-    ki_informer *same = ask(&stage, &KI_INFORMER_OPTIONS(.view = fields, .relists_for_view = true));
-    assert_int_equal(memory_of(same).dictionaries, dictionaries);
-}
-
 /* Returns the bytes of a factory with informers that have synced, after some of them were removed. */
 static size_t bytes_of_informers(size_t count, size_t removed) {
     const ki_resource *const resources[] = { KI_PODS, KI_SERVICES, KI_NODES };

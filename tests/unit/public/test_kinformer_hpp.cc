@@ -341,7 +341,9 @@ TEST(a_view_has_its_lists_and_maps) {
     assert_string_equal(seen.c_str(), "main-v2sideapp=an=2");
     assert_int_equal(p.containers.size(), 2);
     assert_string_equal(p.containers[1].name, "side");
-    assert_int_equal(code_of([&] { (void)obj.view<container>(); }), KI_ERR_STATE);
+    const kinformer::object_ref other(
+        kinformer::make(ki_client_get, s.factory.client(), KI_PODS, "shop", "a-1", nullptr));
+    assert_int_equal(code_of([&] { (void)other.view<pod>(); }), KI_ERR_STATE); /* of no informer */
 }
 
 /* ---- handlers ---- */
