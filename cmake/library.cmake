@@ -1,5 +1,5 @@
 # libkinformer: kinformer (shared) and kinformer-static.
-set(folders base object wire transport auth client engine cache/store cache/queue cache/listener cache/reflector cache/informer cache/parts factory
+set(folders base object wire transport auth client engine cache/store cache/queue cache/listener cache/reflector cache/informer factory
     workqueue controller readiness)
 list(TRANSFORM folders REPLACE "(.+)" "src/\\1/*.c" OUTPUT_VARIABLE patterns)
 ki_sources(sources ${patterns})

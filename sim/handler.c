@@ -295,8 +295,9 @@ static void on_namespaces_synced(ki_informer *informer, void *user) {
         FAIL(handler, "%u: on_namespaces_synced before on_synced, or after the removal", handler->number);
     handler->unreported++;
     bool is_of_earlier =
-        handler->complete_set < own->namespaces.last_complete; /* perhaps: that call had to come, too */
+        handler->reported_set < own->namespaces.last_complete; /* perhaps: that call had to come, too */
     note_complete_set(handler);
+    handler->reported_set = handler->complete_set;
     if (handler->complete_set != own->namespaces.given || is_of_earlier)
         return;
     for (uint32_t key = 0; key < SIM_KEYS; key++) {

@@ -27,7 +27,8 @@ typedef struct sim_handler {
     bool is_late;                  /* the informer was synced when the handler was added */
     uint64_t restores;             /* restores of the cluster before the handler was added */
     bool is_synced, is_removed;    /* on_synced, on_removed was called */
-    uint64_t complete_set;         /* the number of the set that was complete at the last such call */
+    uint64_t complete_set;         /* the number of the set that was complete at the last such call, or at on_synced */
+    uint64_t reported_set;         /* the same at the last such call alone */
     bool is_removal_requested;
     unsigned unreported; /* changes since the last on_changed */
 } sim_handler;

@@ -256,6 +256,8 @@ static ki_status witness_pop(ki_queue *queue, ki_process process, void *user, ki
     witness->inner->slice = queue->slice;
     ki_status status = witness->inner->ops->pop(witness->inner, process, user, err);
     queue->work = witness->inner->work;
+    queue->stays_first = witness->inner->stays_first;
+    queue->failed = witness->inner->failed;
     return status;
 }
 

@@ -15,10 +15,10 @@
 
 #include "src/factory/fetch.h"
 
+#include "src/base/backoff.h"
 #include "src/base/heap.h"
 #include "src/base/multimap.h"
 #include "src/cache/informer/informer_parts.h"
-#include "src/cache/reflector/backoff.h"
 #include "src/client/client.h"
 
 typedef struct ki_fetch_item ki_fetch_item;

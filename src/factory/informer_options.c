@@ -1,9 +1,9 @@
 /* informer_options.c: see informer_options.h. */
 #include "src/factory/informer_options.h"
 
+#include "src/base/backoff.h"
 #include "src/base/error.h"
 #include "src/cache/informer/shared_informer.h"
-#include "src/cache/reflector/backoff.h"
 
 #include <string.h>
 

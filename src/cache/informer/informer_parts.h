@@ -10,9 +10,9 @@
 #include "src/cache/informer/feed.h"
 #include "src/cache/informer/health.h"
 #include "src/cache/informer/shared_informer.h"
-#include "src/cache/informer/step_loop.h"
 #include "src/cache/informer/wait_table.h"
 #include "src/cache/listener/processor.h"
+#include "src/cache/queue/process_loop.h"
 #include "src/cache/reflector/consistency_check.h"
 #include "src/cache/reflector/metrics.h"
 #include "src/cache/reflector/report_limit.h"
@@ -85,14 +85,12 @@ struct ki_informer {
     ki_task namespaces_task;
     ki_timer namespaces_timer; /* tries again for lack of memory */
     ki_queue *queue;           /* NULL once a removed informer has ended, as are its sources */
-    ki_step_loop step_loop;
+    ki_process_loop process_loop;
     size_t listed;                           /* objects of the current lists */
     ki_consistency_check *consistency_check; /* NULL: none */
-    ki_timer resync_timer;
-    size_t load;               /* as given to the last ki_informer_note_queue */
+    size_t load;                             /* as given to the last ki_informer_note_queue */
     size_t repeated;           /* events of the item in process that are dropped: they repeat known states */
     bool is_held;              /* a watch is paused: many changes are queued, or wait for a handler */
-    bool is_resync_waiting;    /* a resync is due, and the previous one is not finished */
     bool has_namespaces;       /* the first set has all its feeds */
     ki_informer *next_running; /* of `options.running` */
     ki_state logged_state;     /* the last state that was logged */
@@ -133,8 +131,6 @@ ki_status ki_informer_check_runs(const ki_informer *informer, ki_error *err);
 /* wait_for.c: sets "the informer of … is stopped", and why if it was removed or the loop has ended by itself. */
 ki_status ki_informer_set_stopped(const ki_informer *informer, ki_status status, ki_error *err);
 /* shared_informer.c */
-/* Begins the waiting resync if the previous one is finished. */
-void ki_informer_continue_resync(ki_informer *informer);
 /* The queue has grown, or a step has ended. Pauses the watch while too many changes are queued or wait for a
  * handler; resumes it afterwards. `load`: of ki_processor_load. `is_stored`: the store has all that is not queued; the
  * metrics then take the queue's length. Loop; not under change_lock. */
@@ -147,8 +143,8 @@ void ki_informer_free_sources(ki_informer *informer);
 void ki_informer_cancel_waits(ki_informer *informer);
 /* removal.c */
 void ki_informer_init_removal(ki_informer *informer);
-/* Frees the queue and the sources of a removed informer whose queue is closed and empty. Loop. */
-void ki_informer_end_removed(ki_informer *informer);
+/* Frees the queue and the sources of a removed informer whose queue is closed and empty: `user`. Loop. */
+void ki_informer_end_removed(void *user);
 /* wait_for.c: returns true if the informer is stopped or its engine has ended. Caller holds wait_lock. */
 bool ki_informer_has_ended(const ki_informer *informer);
 void ki_informer_init_waits(ki_informer *informer);
@@ -216,8 +212,10 @@ size_t ki_informer_object_bytes(const ki_informer *informer);
 void ki_informer_train(ki_informer *informer);
 /* process_item.c: drops the staged changes. Loop; caller holds change_lock. */
 void ki_informer_drop_staged(ki_informer *informer);
-/* process_item.c: the process loop's step; `user` is the informer. Pops and processes. */
-ki_status ki_informer_step(void *user, ki_error *err);
+/* process_item.c: what the process loop calls; `user` is the informer. Processes one item. */
+ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err);
+/* The queue is empty: the store has all that was read. */
+ki_status ki_informer_process_drained(void *user, ki_error *err);
 /* Wakes the listeners after the last of some steps. */
 void ki_informer_pause(void *user);
 

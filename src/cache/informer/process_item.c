@@ -231,7 +231,6 @@ static void end_step(ki_informer *informer, bool is_stored) {
 }
 
 static ki_status process_item(ki_informer *informer, const ki_deltas *deltas, bool *ret_requeue, ki_error *err) {
-    ki_informer_continue_resync(informer);
     ki_informer_train(informer);
     ki_fair_mutex_lock(&informer->change_lock);
     if (atomic_load(&informer->is_removed)) {
@@ -259,11 +258,12 @@ static ki_status process_item(ki_informer *informer, const ki_deltas *deltas, bo
     return status;
 }
 
-static ki_status process_deltas(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
+ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
     ki_informer *informer = user;
     int64_t began = ki_engine_clock(informer->engine);
     ki_status status = process_item(informer, deltas, ret_requeue, err);
     ki_metrics_processed(&informer->metrics, ki_engine_clock(informer->engine) - began);
+    ki_informer_check_memory(informer);
     return status;
 }
 
@@ -275,15 +275,14 @@ static ki_status take_drained_version(ki_informer *informer, const char *version
     return status ? status : ki_reflector_copy_version(informer->store_version, version, err);
 }
 
-/* The queue is empty: the store has all that was read. */
-static ki_status process_drained(ki_informer *informer, ki_error *err) {
+ki_status ki_informer_process_drained(void *user, ki_error *err) {
+    ki_informer *informer = user;
     char version[KI_RESOURCE_VERSION_MAX + 1];
     ki_feeds_version(informer, version);
-    ki_informer_continue_resync(informer);
     ki_fair_mutex_lock(&informer->change_lock);
     if (atomic_load(&informer->is_removed)) {
         ki_fair_mutex_unlock(&informer->change_lock);
-        return KI_ERR_NOT_FOUND;
+        return KI_OK;
     }
     ki_status status = take_drained_version(informer, version, err);
     if (!status)
@@ -294,7 +293,7 @@ static ki_status process_drained(ki_informer *informer, ki_error *err) {
     end_step(informer, !status);
     const ki_deltas none = { .count = 0 };
     ki_informer_check_waits(informer, informer->selection->is_set ? NULL : &none);
-    return status ? status : KI_ERR_NOT_FOUND;
+    return status;
 }
 
 /* The listeners get all changes of the steps before they are woken. */
@@ -305,15 +304,4 @@ void ki_informer_pause(void *user) {
     ki_fair_mutex_lock(&informer->change_lock);
     ki_processor_wake(&informer->processor);
     ki_fair_mutex_unlock(&informer->change_lock);
-}
-
-ki_status ki_informer_step(void *user, ki_error *err) {
-    ki_informer *informer = user;
-    ki_status status = ki_queue_pop_bounded(informer->queue, informer->engine, process_deltas, informer, err);
-    ki_informer_check_memory(informer);
-    if (status == KI_ERR_CLOSED)
-        ki_informer_end_removed(informer);
-    else if (status == KI_ERR_NOT_FOUND || (!status && informer->queue->ops->length(informer->queue) == 0))
-        status = process_drained(informer, err);
-    return status;
 }

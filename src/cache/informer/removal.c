@@ -48,7 +48,7 @@ static void stop_removed(ki_task *task, void *user) {
     bool has_queue_to_drain = informer->is_started;
     ki_fair_mutex_unlock(&informer->change_lock);
     if (has_queue_to_drain)
-        ki_step_loop_wake(&informer->step_loop);
+        ki_process_loop_wake(&informer->process_loop);
     else
         ki_informer_free_sources(informer);
 }
@@ -57,7 +57,8 @@ void ki_informer_init_removal(ki_informer *informer) {
     ki_task_init(&informer->remove_task, informer->engine, stop_removed, informer);
 }
 
-void ki_informer_end_removed(ki_informer *informer) {
-    ki_step_loop_close(&informer->step_loop);
+void ki_informer_end_removed(void *user) {
+    ki_informer *informer = user;
+    ki_process_loop_close(&informer->process_loop);
     ki_informer_free_sources(informer);
 }

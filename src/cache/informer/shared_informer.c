@@ -18,7 +18,6 @@ enum {
     /* Waiting changes at which the watch pauses; it resumes at half. On the loop they are not packed. */
     HELD_FROM = 200
 };
-#define RESYNC_RETRY KI_SECONDS(1) /* after a resync that failed; no period is shorter */
 
 /* --- callbacks from the parts ------------------------------------------------------------------------------------- */
 
@@ -104,7 +103,7 @@ void ki_informer_delivered(ki_informer *informer) {
 }
 
 void ki_informer_note_progress(ki_informer *informer) {
-    ki_step_loop_wake(&informer->step_loop);
+    ki_process_loop_wake(&informer->process_loop);
     ki_informer_note_queue(informer, informer->load, true);
 }
 
@@ -304,41 +303,25 @@ void ki_informer_freeze(ki_informer *informer) {
     ki_fair_mutex_unlock(&informer->change_lock);
 }
 
-/* Queues a resync for the due listeners, if any. */
-static ki_status begin_resync(ki_informer *informer, int64_t now, ki_error *err) {
-    ki_fair_mutex_lock(&informer->change_lock);
-    bool due = ki_processor_resync_due(&informer->processor, now);
-    ki_fair_mutex_unlock(&informer->change_lock);
-    ki_status status = due ? informer->queue->ops->resync(informer->queue, err) : KI_OK;
-    if (status || !due)
-        return status;
-    ki_fair_mutex_lock(&informer->change_lock);
-    ki_processor_resync_begun(&informer->processor, now);
-    ki_fair_mutex_unlock(&informer->change_lock);
-    ki_step_loop_wake(&informer->step_loop);
-    return KI_OK;
-}
-
-/* Starts a resync. Its listeners are chosen when it is queued, so the next resync waits until this one is processed. */
-static void resync(ki_timer *timer, void *user) {
+static bool should_resync(void *user) {
     ki_informer *informer = user;
-    if (informer->queue->ops->is_resyncing(informer->queue)) {
-        informer->is_resync_waiting = true;
-        return;
-    }
-    int64_t now = ki_engine_now(informer->engine);
-    ki_error err = KI_ERROR_INIT;
-    ki_status status = begin_resync(informer, now, &err);
-    if (status)
-        ki_informer_report(informer, &err, "");
-    ki_timer_set(timer, now + (status ? RESYNC_RETRY : informer->processor.resync_ns));
+    ki_fair_mutex_lock(&informer->change_lock);
+    bool is_due =
+        !informer->is_stopped && ki_processor_resync_due(&informer->processor, ki_engine_now(informer->engine));
+    ki_fair_mutex_unlock(&informer->change_lock);
+    return is_due;
 }
 
-void ki_informer_continue_resync(ki_informer *informer) {
-    if (!informer->is_resync_waiting || informer->queue->ops->is_resyncing(informer->queue))
-        return;
-    informer->is_resync_waiting = false;
-    ki_timer_set(&informer->resync_timer, ki_engine_now(informer->engine));
+static void on_resync(void *user) {
+    ki_informer *informer = user;
+    ki_fair_mutex_lock(&informer->change_lock);
+    ki_processor_resync_begun(&informer->processor, ki_engine_now(informer->engine));
+    ki_fair_mutex_unlock(&informer->change_lock);
+}
+
+static void on_resync_error(const ki_error *err, int64_t retry_ms, void *user) {
+    (void)retry_ms;
+    ki_informer_report(user, err, "");
 }
 
 static void check_for_mutations(ki_timer *timer, void *user) {
@@ -383,18 +366,26 @@ static ki_status make_consistency_check(ki_informer *informer, ki_error *err) {
 
 /* Prepares everything that needs the loop, and starts nothing yet. */
 static ki_status open_parts(ki_informer *informer, ki_error *err) {
-    ki_step_loop_options steps = {
+    const ki_process_loop_options loop = {
+        .size = sizeof loop,
         .engine = informer->engine,
-        .step = ki_informer_step,
-        .on_pause = ki_informer_pause,
-        .on_stuck = on_stuck,
+        .queue = informer->queue,
+        .process = ki_informer_process,
+        .should_resync = should_resync,
+        .on_error = on_resync_error,
         .user = informer,
     };
-    ki_step_loop_open(&informer->step_loop, &steps);
+    static const ki_process_loop_hooks hooks = {
+        .on_drained = ki_informer_process_drained,
+        .on_pause = ki_informer_pause,
+        .on_closed = ki_informer_end_removed,
+        .on_stuck = on_stuck,
+        .on_resync = on_resync,
+    };
+    ki_process_loop_open(&informer->process_loop, &loop, informer->processor.resync_ns, &hooks);
     if (!informer->selection->is_set)
         ki_feed_open(informer->feeds[0], informer->options.list_watch);
     ki_report_limit_open(&informer->report_limit, informer->engine, report_bad_object, informer);
-    ki_timer_init(&informer->resync_timer, informer->engine, resync, informer);
     ki_timer_init(&informer->detector_timer, informer->engine, check_for_mutations, informer);
     ki_informer_open_deleted(informer);
     ki_informer_open_namespaces(informer);
@@ -408,15 +399,13 @@ static void close_input(ki_informer *informer) {
     ki_informer_close_namespaces(informer);
     ki_feeds_close(informer);
     ki_report_limit_close(&informer->report_limit);
-    ki_timer_close(&informer->resync_timer);
-    informer->is_resync_waiting = false;
     ki_timer_close(&informer->detector_timer);
 }
 
 static void close_parts(ki_informer *informer) {
     close_input(informer);
     ki_timer_close(&informer->deleted_timer);
-    ki_step_loop_close(&informer->step_loop);
+    ki_process_loop_close(&informer->process_loop);
 }
 
 static void join_running(ki_informer *informer) {
@@ -452,9 +441,6 @@ static ki_status start_locked(ki_informer *informer, ki_error *err) {
     }
     informer->is_started = true;
     join_running(informer);
-    int64_t period = informer->processor.resync_ns;
-    if (period > 0)
-        ki_timer_set(&informer->resync_timer, ki_engine_now(informer->engine) + period);
     if (informer->options.detect_mutations)
         ki_timer_set(&informer->detector_timer, ki_engine_now(informer->engine) + KI_MUTATION_PERIOD);
     if (informer->selection->is_set)
@@ -502,7 +488,7 @@ void ki_informer_end_work(ki_informer *informer, bool stops_handlers) {
 }
 
 void ki_informer_stop(ki_informer *informer) {
-    ki_step_loop_close(&informer->step_loop);
+    ki_process_loop_close(&informer->process_loop);
     ki_task_cancel(&informer->remove_task);
     ki_timer_close(&informer->deleted_timer);
     ki_deferred_stop(&informer->deferred);

@@ -30,19 +30,6 @@ typedef struct ki_shared_informer_options {
     const char *name;      /* label of metrics; outlives the informer; NULL: "" */
 } ki_shared_informer_options;
 
-#define KI_RESYNC_MIN_MS INT64_C(1000)
-#define KI_PERIOD_MAX_MS (INT64_C(366) * 24 * 3600 * 1000)
-
-/* Converts a period to nanoseconds, raised to `minimum_ms`, lowered to KI_PERIOD_MAX_MS. Returns 0 for 0 and below:
- * none. */
-static inline int64_t ki_period_ns(int64_t period_ms, int64_t minimum_ms) {
-    if (period_ms <= 0)
-        return 0;
-    if (period_ms < minimum_ms)
-        period_ms = minimum_ms;
-    return KI_MILLISECONDS(period_ms < KI_PERIOD_MAX_MS ? period_ms : KI_PERIOD_MAX_MS);
-}
-
 /* The names of a set of namespaces, sorted, each once. Immutable, with references. */
 typedef struct ki_namespaces ki_namespaces;
 /* Copies names. Any thread. Errors: KI_ERR_INVALID, KI_ERR_LIMIT (no names of a set), KI_ERR_NO_MEMORY. */

@@ -8,10 +8,10 @@
 
 #include <kinformer/parts/reflector.h>
 
+#include "src/base/backoff.h"
 #include "src/base/buffer.h"
 #include "src/base/map.h"
 #include "src/cache/queue/queue.h"
-#include "src/cache/reflector/backoff.h"
 #include "src/cache/reflector/metrics.h"
 #include "src/cache/reflector/past_deletions.h"
 #include "src/cache/reflector/transform.h"

@@ -6,7 +6,6 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/cache/informer/informer_parts.h"
 
 typedef struct reflector_alone {
     ki_reflector reflector; /* first */
@@ -60,7 +59,7 @@ static void report(const ki_error *err, int64_t retry_ms, void *user) {
 static ki_status open_store(reflector_alone *alone, ki_reflector_options *given, uint64_t seed, ki_error *err) {
     given->known = ki_store_known_objects(given->store);
     const ki_queue_options queue = KI_QUEUE_OPTIONS(.allocator = ki_engine_allocator(given->engine), .seed = seed,
-                                                    .known = given->known, .batch_size = KI_INFORMER_SLICE);
+                                                    .known = given->known, .batch_size = KI_QUEUE_SLICE);
     ki_status status = ki_queue_new(&queue, &alone->queue, err);
     given->queue = alone->queue;
     if (status)

@@ -1,5 +1,5 @@
 /* backoff.c: see backoff.h. */
-#include "src/cache/reflector/backoff.h"
+#include "src/base/backoff.h"
 
 #define MS(n) (INT64_C(1000000) * (n))
 #define FIRST_STEP_NS MS(800)

@@ -1,10 +1,10 @@
-/* test_cache_controller.c: the process loop over a real queue: pops while a step allows it, and what cannot be
+/* test_process_loop.c: the process loop over a real queue: pops while a step allows it, and what cannot be
  * processed comes again. */
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/cache/informer/step_loop.h"
 #include "src/cache/queue/fifo.h"
+#include "src/cache/queue/process_loop.h"
 #include "tests/support/fake_list_watch.h"
 #include "tests/support/test.h"
 #include "tests/support/test_engine.h"
@@ -15,7 +15,7 @@
 typedef struct stage {
     test_engine engine;
     ki_queue *queue;
-    ki_step_loop controller;
+    ki_process_loop loop;
     char processed[256];
     int fails;       /* so many process calls, from now on */
     int drain_fails; /* likewise */
@@ -37,21 +37,14 @@ static ki_status process(const ki_deltas *deltas, void *user, bool *ret_requeue,
     return KI_OK;
 }
 
-static ki_status step(void *user, ki_error *err) {
+static ki_status on_drained(void *user, ki_error *err) {
     stage *s = user;
-    ki_status status = s->queue->ops->pop(s->queue, process, s, err);
-    if (status != KI_ERR_NOT_FOUND)
-        return status;
     if (s->drain_fails > 0) {
         s->drain_fails--;
         return ki_error_no_memory(err, "testing");
     }
     s->drained++;
-    return status;
-}
-
-static void wake(void *user) {
-    ki_step_loop_wake(&((stage *)user)->controller);
+    return KI_OK;
 }
 
 static void on_stuck(const ki_error *err, int64_t retry_ns, void *user) {
@@ -73,16 +66,16 @@ static void open_stage(stage *s) {
                                                        .allocator = &ki_allocator_default },
                                   &s->queue, NULL),
                      KI_OK);
-    ki_step_loop_options options = { .engine = s->engine.engine, .step = step, .on_stuck = on_stuck, .user = s };
-    ki_step_loop_open(&s->controller, &options);
-    s->queue->ready = wake;
-    s->queue->ready_user = s;
+    static const ki_process_loop_hooks hooks = { .on_drained = on_drained, .on_stuck = on_stuck };
+    const ki_process_loop_options options =
+        KI_PROCESS_LOOP_OPTIONS(.engine = s->engine.engine, .queue = s->queue, .process = process, .user = s);
+    ki_process_loop_open(&s->loop, &options, 0, &hooks);
     assert_true(test_engine_settle(&s->engine));
 }
 
 static void close_stage(stage *s) {
-    ki_step_loop_close(&s->controller);
-    ki_step_loop_close(&s->controller);
+    ki_process_loop_close(&s->loop);
+    ki_process_loop_close(&s->loop);
     s->queue->ops->free(s->queue);
     test_engine_close(&s->engine);
 }
@@ -157,7 +150,7 @@ TEST(draining_that_fails_comes_again) {
     stage s;
     open_stage(&s);
     s.drain_fails = 1;
-    ki_step_loop_wake(&s.controller);
+    ki_process_loop_wake(&s.loop);
     assert_true(test_engine_settle(&s.engine));
     assert_int_equal(s.stuck, 1);
     assert_int_equal(s.drained, 0);
@@ -182,8 +175,7 @@ TEST(closing_it_leaves_the_queue_alone) {
     stage s;
     open_stage(&s);
     queue(&s, "a", "1");
-    ki_step_loop_close(&s.controller);
-    s.queue->ready = NULL;
+    ki_process_loop_close(&s.loop);
     queue(&s, "b", "1");
     assert_true(test_engine_settle(&s.engine));
     expect(&s, "");

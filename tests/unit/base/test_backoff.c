@@ -1,6 +1,6 @@
 /* test_backoff.c: the steps, their jitter, and when they start over. */
 
-#include "src/cache/reflector/backoff.h"
+#include "src/base/backoff.h"
 #include "tests/support/test.h"
 
 #define MS(n) (INT64_C(1000000) * (n))

@@ -1,8 +1,8 @@
 /* backoff.h: the wait after a failure: 0.8 s, 1.6 s, 3.2 s, … up to 30 s, each times U[1,2). Two minutes without a
  * failure reset the backoff. After a refused connection the first three waits are shorter: 0.1 s, 0.2 s, 0.4 s. One
  * thread. */
-#ifndef KI_CACHE_BACKOFF_H
-#define KI_CACHE_BACKOFF_H
+#ifndef KI_BASE_BACKOFF_H
+#define KI_BASE_BACKOFF_H
 
 #include <stdbool.h>
 #include <stdint.h>
