@@ -6,6 +6,7 @@
 #include "src/auth/key_pair.h"
 #include "src/auth/pem.h"
 
+#include "src/base/assert.h"
 #include "src/base/base64.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
@@ -51,7 +52,10 @@ struct ki_credentials {
 /* --- sets --------------------------------------------------------------------------------------------------------- */
 
 void ki_credential_set_unref(ki_credential_set *set) {
-    if (!set || --set->refs > 0)
+    if (!set)
+        return;
+    KI_ASSERT(set->refs > 0);
+    if (--set->refs > 0)
         return;
     ki_secret_clear(set->allocator, &set->authorization);
     ki_secret_clear(set->allocator, &set->ca);
@@ -98,6 +102,8 @@ static ki_status new_set(const ki_credentials *credentials, const ki_credential_
 
 /* Makes `set` the current set; takes its reference. */
 static void put_set(ki_credentials *credentials, ki_credential_set *set) {
+    KI_ASSERT(set->refs > 0 && set != credentials->set);
+    KI_ASSERT(!credentials->set || set->tls_number >= credentials->set->tls_number);
     ki_credential_set_unref(credentials->set);
     credentials->set = set;
 }
@@ -189,6 +195,7 @@ static ki_status no_token_file(const char *path, ki_error *err) {
 }
 
 static void read_token_file(ki_credentials *credentials) {
+    KI_ON_LOOP(credentials->engine);
     const ki_config *config = credentials->config;
     int64_t now = ki_engine_now(credentials->engine);
     ki_secret token = { NULL, 0 };
@@ -299,6 +306,7 @@ static bool has_files(const ki_config *config) {
 }
 
 static bool check_files(ki_credentials *credentials) {
+    KI_ON_LOOP(credentials->engine);
     const ki_config *config = credentials->config;
     const ki_allocator *allocator = credentials->allocator;
     credentials->checked_at = ki_engine_now(credentials->engine);
@@ -378,12 +386,15 @@ static ki_status take_result(ki_credentials *credentials, const ki_exec_result *
 }
 
 static void plugin_failed(ki_credentials *credentials, const ki_error *err) {
+    KI_ASSERT(err->code);
     credentials->failure = *err;
     credentials->failed_at = ki_engine_now(credentials->engine);
 }
 
 static void plugin_ended(const ki_exec_result *result, const ki_error *err, void *user) {
     ki_credentials *credentials = user;
+    KI_ON_LOOP(credentials->engine);
+    KI_ASSERT((result != NULL) != (err != NULL));
     ki_error own = KI_ERROR_INIT;
     if (result && take_result(credentials, result, &own))
         err = &own;
@@ -403,6 +414,7 @@ static bool has_expired(const ki_credentials *credentials) {
 
 /* Returns the state of the plugin's credentials; runs the plugin if they are missing, expired or rejected. */
 static ki_credential_state plugin_state(ki_credentials *credentials, ki_error *err) {
+    KI_ASSERT(credentials->plugin);
     bool has_result = credentials->expires != INT64_MIN;
     bool is_good = has_result && !credentials->plugin_due && !has_expired(credentials);
     if (ki_exec_plugin_is_running(credentials->plugin))
@@ -427,6 +439,7 @@ static ki_credential_state plugin_state(ki_credentials *credentials, ki_error *e
 /* --- public ------------------------------------------------------------------------------------------------------- */
 
 ki_credential_state ki_credentials_get(ki_credentials *credentials, ki_credential_set **ret_set, ki_error *err) {
+    KI_ON_LOOP(credentials->engine);
     int64_t now = ki_engine_now(credentials->engine);
     if (credentials->check_before_next && now >= credentials->checked_at + KI_SECONDS(KI_CERTIFICATE_RECHECK_S))
         check_files(credentials);
@@ -442,6 +455,7 @@ ki_credential_state ki_credentials_get(ki_credentials *credentials, ki_credentia
             *err = credentials->token_failure;
         return KI_CREDENTIALS_FAILED;
     }
+    KI_ASSERT(credentials->set->refs > 0);
     credentials->set->refs++;
     *ret_set = credentials->set;
     return KI_CREDENTIALS_READY;
@@ -464,11 +478,14 @@ void ki_credential_set_hide(const ki_credential_set *set, char *text, size_t siz
 }
 
 ki_credential_set *ki_credentials_current(ki_credentials *credentials) {
+    KI_ON_LOOP(credentials->engine);
+    KI_ASSERT(credentials->set->refs > 0);
     credentials->set->refs++;
     return credentials->set;
 }
 
 void ki_credentials_rejected(ki_credentials *credentials, const ki_credential_set *set) {
+    KI_ON_LOOP(credentials->engine);
     if (set != credentials->set)
         return; /* an older set: the current one is newer already */
     credentials->check_before_next = true;
@@ -477,6 +494,7 @@ void ki_credentials_rejected(ki_credentials *credentials, const ki_credential_se
 }
 
 void ki_credentials_doubt_certificates(ki_credentials *credentials, const ki_credential_set *set) {
+    KI_ON_LOOP(credentials->engine);
     if (set == credentials->set)
         credentials->check_before_next = true;
 }

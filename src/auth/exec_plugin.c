@@ -1,6 +1,7 @@
 /* exec_plugin.c: finds the command, makes its arguments and environment, and reports its failures. Loop only. */
 #include "src/auth/exec_plugin.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/engine/subprocess.h"
@@ -73,6 +74,7 @@ static void last_line(ki_str errors, char *text) {
         begin--;
     for (size_t i = begin; i < end; i++)
         text[i - begin] = errors.data[i] ? errors.data[i] : ' ';
+    KI_ASSERT(end - begin <= ERROR_TEXT_MAX);
     text[end - begin] = '\0';
 }
 
@@ -126,6 +128,7 @@ static void describe(const ki_subprocess_result *result, ki_buffer *what) {
 
 static void process_ended(const ki_subprocess_result *result, void *user) {
     ki_exec_plugin *plugin = user;
+    KI_ASSERT(plugin->process);
     plugin->process = NULL;
     ki_error err = KI_ERROR_INIT;
     bool is_good = result->end == KI_SUBPROCESS_UNKNOWN || (result->end == KI_SUBPROCESS_EXITED && result->number == 0);
@@ -248,6 +251,7 @@ static ki_status make_environment(const ki_exec_plugin *plugin, environment *all
     }
     for (size_t at = 0; at < all->own.size; at += strlen(all->own.data + at) + 1)
         all->entries[used++] = all->own.data + at;
+    KI_ASSERT(used < count + exec->environment.count + 2);
     all->entries[used] = NULL;
     return KI_OK;
 }
@@ -266,6 +270,7 @@ ki_status ki_exec_plugin_new(ki_engine *engine, const ki_config *config, ki_exec
 }
 
 static ki_status start(ki_exec_plugin *plugin, const char *path, ki_error *err) {
+    KI_ASSERT(!plugin->process);
     environment all = { NULL, { 0 } };
     const char **arguments = make_arguments(plugin);
     ki_error why = KI_ERROR_INIT;
@@ -288,6 +293,7 @@ static ki_status start(ki_exec_plugin *plugin, const char *path, ki_error *err) 
 }
 
 ki_status ki_exec_plugin_run(ki_exec_plugin *plugin, ki_error *err) {
+    KI_ON_LOOP(plugin->engine);
     if (plugin->process)
         return KI_OK;
     const ki_exec_config *exec = &plugin->config->exec;

@@ -6,6 +6,7 @@
  * controller to the loop (`is_left`). */
 #include "src/controller/controller.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/base/string_view.h"
@@ -16,12 +17,14 @@
 /* --- start -------------------------------------------------------------------------------------------------------- */
 
 void ki_controller_retry_in(ki_controller *controller, int64_t delay_ns) {
+    KI_ON_LOOP(controller->engine);
     int64_t at = ki_engine_now(controller->engine) + delay_ns;
     if (!ki_timer_is_set(&controller->retry_timer) || controller->retry_timer.node.rank > at)
         ki_timer_set(&controller->retry_timer, at);
 }
 
 void ki_controller_try_to_begin(ki_controller *controller) {
+    KI_ON_LOOP(controller->engine);
     ki_mutex_lock(&controller->mutex);
     controller->has_synced = controller->is_started && (controller->has_synced || controller->unsynced == 0);
     bool may_work = controller->has_synced && atomic_load(&controller->leads) && !atomic_load(&controller->is_stopping);
@@ -39,6 +42,8 @@ void ki_controller_try_to_begin(ki_controller *controller) {
 /* Each source queues what is there, or (`leads` false) forgets what it would queue. Caller holds the mutex: a source
  * that another thread is adding has either seen the change of the leader or is in the list. */
 static void begin_or_end_term(ki_controller *controller, bool leads) {
+    KI_ON_LOOP(controller->engine);
+    KI_HELD(&controller->mutex);
     for (ki_source *source = atomic_load(&controller->sources); source; source = source->next)
         if (leads)
             ki_source_queue_all(source);
@@ -60,6 +65,7 @@ static void start(ki_component *component) {
 /* The elector's hook: starts or ends a term. */
 static void leads_changed(bool leads, void *user) {
     ki_controller *controller = user;
+    KI_ASSERT(controller->elector && atomic_load(&controller->leads) != leads);
     ki_mutex_lock(&controller->mutex);
     atomic_store(&controller->leads, leads);
     if (!leads)
@@ -82,11 +88,14 @@ static bool is_busy(void *user) {
 /* --- work on the loop --------------------------------------------------------------------------------------------- */
 
 static bool has_ended(const ki_controller *controller) {
+    KI_HELD(&controller->mutex);
     return atomic_load(&controller->is_stopping) && controller->running == 0 && controller->live_threads == 0 &&
            !controller->waiting_writes;
 }
 
 void ki_controller_note_change(ki_controller *controller) {
+    KI_HELD(&controller->mutex);
+    KI_ASSERT(controller->running <= controller->workers && controller->live_threads <= controller->workers);
     if (controller->waiting > 0)
         ki_cond_broadcast(&controller->changed);
     if (!has_ended(controller))
@@ -318,6 +327,7 @@ ki_status ki_controller_new(ki_factory *factory, const ki_controller_options *op
 
 /* Sets or (kind NULL) unsets what the controller reconciles. Takes the texts over. Caller holds the mutex. */
 static void set_reconciled(ki_controller *controller, const ki_resource *resource) {
+    KI_ASSERT(!controller->reconciled.kind || !resource->kind);
     ki_free(controller->allocator, (char *)(uintptr_t)controller->reconciled.group);
     ki_free(controller->allocator, (char *)(uintptr_t)controller->reconciled.kind);
     controller->reconciled = *resource;
@@ -325,6 +335,7 @@ static void set_reconciled(ki_controller *controller, const ki_resource *resourc
 
 /* Removes the elector's hook and the sources with their handlers. */
 static void detach_on_loop(void *user) {
+    KI_ON_LOOP(((ki_controller *)user)->engine);
     ki_controller *controller = user;
     if (controller->elector)
         ki_elector_remove_hook(controller->elector, &controller->hook);
@@ -346,6 +357,7 @@ static void tear_down_on_loop(void *user) {
 /* Frees a controller whose work has ended. Once the component is removed, the factory and the informers may be
  * freed. */
 static void destroy(ki_controller *controller) {
+    KI_ASSERT(controller->running == 0 && controller->live_threads == 0 && !controller->waiting_writes);
     const ki_allocator *allocator = controller->allocator;
     ki_engine_call(controller->engine, detach_on_loop, controller);
     ki_component_remove(&controller->component);
@@ -366,6 +378,7 @@ static void destroy(ki_controller *controller) {
 static void wait_for_end(ki_controller *controller) {
     ki_mutex_lock(&controller->mutex);
     controller->waiting++;
+    KI_ASSERT(!ki_engine_on_loop(controller->engine));
     while (!has_ended(controller))
         ki_cond_wait(&controller->changed, &controller->mutex);
     controller->waiting--;

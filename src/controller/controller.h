@@ -154,14 +154,14 @@ static inline ki_controller *ki_controller_of(const ki_component *component) {
 /* controller.c. Starts the workers if the component has started, all sources have synced and this process leads. Loop
  * only. */
 void ki_controller_try_to_begin(ki_controller *controller);
-/* Sets the retry timer to `delay_ns` from now, or keeps an earlier time. Loop only. */
+/* Sets the retry timer to `delay_ns` from now, or keeps an earlier time. */
 void ki_controller_retry_in(ki_controller *controller, int64_t delay_ns);
 /* Wakes the threads that wait for the end or for a free reconcile, and posts the task once all work has ended. Any
- * thread; caller holds the mutex. After the unlock the controller may be freed. */
+ * thread. After the unlock the controller may be freed. */
 void ki_controller_note_change(ki_controller *controller);
 
-/* source.c. Makes a source and registers its handler. Caller holds the mutex.
- * Errors: KI_ERR_INVALID, KI_ERR_NO_MEMORY, those of ki_informer_register. */
+/* source.c. Makes a source and registers its handler. Errors: KI_ERR_INVALID, KI_ERR_NO_MEMORY, those of
+ * ki_informer_register. */
 ki_status ki_source_new(ki_controller *controller, ki_informer *informer, const ki_controller_watch_options *options,
                         ki_source **ret_source, ki_error *err);
 void ki_source_free(ki_source *source); /* loop only */
@@ -169,15 +169,14 @@ void ki_source_free(ki_source *source); /* loop only */
  * queued. Loop only. */
 void ki_source_queue_all(ki_source *source);
 void ki_source_forget(ki_source *source);
-/* Queues missed keys while the step has work left. *ret_more: keys are left. Loop only. Errors: KI_ERR_NO_MEMORY: retry
- * later. */
+/* Queues missed keys while the step has work left. *ret_more: keys are left. Errors: KI_ERR_NO_MEMORY: retry later. */
 ki_status ki_source_catch_up(ki_source *source, bool *ret_more);
 
-/* workers.c. Loop only. */
+/* workers.c */
 void ki_controller_start_threads(ki_controller *controller);
 void ki_controller_take_turn(ki_task *task, void *user); /* function of work_task */
 
-/* reconcile.c. Takes a free reconcile; NULL if there is none. Caller holds the mutex. */
+/* reconcile.c. Takes a free reconcile; NULL if there is none. */
 ki_reconcile *ki_reconcile_take(ki_controller *controller);
 /* Returns a reconcile that was not started to `unused`. */
 void ki_reconcile_give_back(ki_reconcile *call);
@@ -187,7 +186,7 @@ void ki_reconcile_run(ki_reconcile *call, const char *key);
 
 /* controller_metrics.c */
 void ki_controller_visit_metrics(const ki_component *component, const ki_metrics_visit *to);
-/* Counts a reconcile that has ended; `result` is one of reconcile_total's. Caller holds the mutex. */
+/* Counts a reconcile that has ended; `result` is one of reconcile_total's. */
 void ki_controller_count_end(ki_controller *controller, ki_controller_count result, bool is_terminal,
                              int64_t duration_ns);
 

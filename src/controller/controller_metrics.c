@@ -1,6 +1,8 @@
 /* controller_metrics.c: a controller's metrics, and its queue's. The names, labels and buckets are controller-runtime's
  * (pkg/internal/controller/metrics). */
 #include "src/controller/controller.h"
+
+#include "src/base/assert.h"
 #include "src/workqueue/workqueue.h"
 
 #include <string.h>
@@ -82,6 +84,8 @@ void ki_controller_visit_metrics(const ki_component *component, const ki_metrics
 
 void ki_controller_count_end(ki_controller *controller, ki_controller_count result, bool is_terminal,
                              int64_t duration_ns) {
+    KI_HELD(&controller->mutex);
+    KI_ASSERT(result < KI_COUNT_RESULTS);
     controller->counts[result]++;
     if (is_terminal)
         controller->counts[KI_COUNT_TERMINAL]++;

@@ -21,6 +21,7 @@
  *   once another process has taken the Lease. */
 #include "src/controller/elector_parts.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
@@ -44,9 +45,52 @@ static bool is_own(const ki_elector *elector, const ki_lease *lease) {
     return ki_str_equals(lease->record.holder, elector->identity);
 }
 
+/* --- phases ------------------------------------------------------------------------------------------------------- */
+
+static bool can_follow(ki_elector_phase before, ki_elector_phase phase) {
+    switch (phase) {
+    case KI_ELECTOR_NEW:
+        return false;
+    case KI_ELECTOR_COMPETES:
+        return before == KI_ELECTOR_NEW || before == KI_ELECTOR_LEADS;
+    case KI_ELECTOR_LEADS:
+        return before == KI_ELECTOR_COMPETES;
+    case KI_ELECTOR_RELEASES:
+        return before != KI_ELECTOR_STOPPED;
+    case KI_ELECTOR_STOPPED:
+        return true;
+    }
+    return false;
+}
+
+static void set_phase(ki_elector *elector, ki_elector_phase phase) {
+    KI_ON_LOOP(elector->engine);
+    KI_ASSERT(can_follow(elector->phase, phase));
+    elector->phase = phase;
+}
+
+/* Does the phase make requests of this kind? */
+static bool can_request(ki_elector_phase phase, ki_elector_step step) {
+    switch (step) {
+    case KI_ELECTOR_IDLE:
+        return true;
+    case KI_ELECTOR_RENEWS:
+        return phase == KI_ELECTOR_LEADS;
+    case KI_ELECTOR_READS:
+    case KI_ELECTOR_CREATES:
+    case KI_ELECTOR_UPDATES:
+        return phase == KI_ELECTOR_COMPETES || phase == KI_ELECTOR_LEADS;
+    case KI_ELECTOR_READS_TO_RELEASE:
+    case KI_ELECTOR_WRITES_TO_RELEASE:
+        return phase == KI_ELECTOR_RELEASES;
+    }
+    return false;
+}
+
 /* --- callbacks and hooks ------------------------------------------------------------------------------------------ */
 
 void ki_elector_add_hook(ki_elector *elector, ki_elector_hook *hook) {
+    KI_ON_LOOP(elector->engine);
     hook->next = elector->hooks;
     elector->hooks = hook;
     if (elector->phase == KI_ELECTOR_LEADS)
@@ -54,6 +98,7 @@ void ki_elector_add_hook(ki_elector *elector, ki_elector_hook *hook) {
 }
 
 void ki_elector_remove_hook(ki_elector *elector, ki_elector_hook *hook) {
+    KI_ON_LOOP(elector->engine);
     ki_elector_hook **place = &elector->hooks;
     while (*place && *place != hook)
         place = &(*place)->next;
@@ -67,6 +112,8 @@ void ki_elector_remove_hook(ki_elector *elector, ki_elector_hook *hook) {
 }
 
 static void call_hooks(ki_elector *elector, bool leads) {
+    KI_ON_LOOP(elector->engine);
+    KI_ASSERT(!leads || elector->phase == KI_ELECTOR_LEADS);
     ki_elector_hook *hook;
     for (elector->next_hook = elector->hooks; (hook = elector->next_hook);) {
         elector->next_hook = hook->next;
@@ -117,13 +164,15 @@ static void tell_new_leader(ki_elector *elector) {
 
 /* Starts or extends the term: by the response to a request sent at `sent_at`, this process holds the Lease. */
 static void lead(ki_elector *elector, int64_t sent_at) {
+    KI_ASSERT(elector->phase == KI_ELECTOR_COMPETES || elector->phase == KI_ELECTOR_LEADS);
+    KI_ASSERT(is_own(elector, &elector->lease));
     /* before the term: a thread that sees the term sees the token */
     atomic_store(&elector->token, elector->lease.record.transitions);
     ki_terms_extend(elector->terms, sent_at + elector->renew_ns);
     ki_timer_set(&elector->lead_timer, sent_at + elector->renew_ns);
     if (elector->phase == KI_ELECTOR_LEADS)
         return;
-    elector->phase = KI_ELECTOR_LEADS;
+    set_phase(elector, KI_ELECTOR_LEADS);
     elector->has_led = true;
     log_line(elector, KI_LOG_INFO, "became leader", NULL);
     call_started(elector);
@@ -132,9 +181,10 @@ static void lead(ki_elector *elector, int64_t sent_at) {
 
 /* Ends the term. Without a stop the Lease was lost, which somebody should look at. */
 static void stop_leading(ki_elector *elector, ki_elector_phase next, const char *why) {
+    KI_ASSERT(next != KI_ELECTOR_LEADS);
     ki_terms_end(elector->terms);
     ki_timer_cancel(&elector->lead_timer);
-    elector->phase = next;
+    set_phase(elector, next);
     log_line(elector, next == KI_ELECTOR_COMPETES ? KI_LOG_WARNING : KI_LOG_INFO, why, NULL);
     call_hooks(elector, false);
     call_stopped(elector);
@@ -143,6 +193,7 @@ static void stop_leading(ki_elector *elector, ki_elector_phase next, const char 
 /* Replaces the last seen Lease by `lease`. Ends the term if another process holds it, and calls on_new_leader for a new
  * holder. */
 static void observe(ki_elector *elector, const ki_lease *lease) {
+    KI_ON_LOOP(elector->engine);
     ki_lease before = elector->lease;
     bool has_new_holder = !ki_str_equal(before.record.holder, lease->record.holder);
     if (!ki_lease_is_same(&before, lease))
@@ -153,6 +204,7 @@ static void observe(ki_elector *elector, const ki_lease *lease) {
     ki_lease_clear(&before);
     if (lease->record.transitions > elector->most_transitions)
         elector->most_transitions = lease->record.transitions;
+    KI_ASSERT(elector->most_transitions >= elector->lease.record.transitions);
     if (elector->phase == KI_ELECTOR_LEADS && !is_own(elector, lease))
         stop_leading(elector, KI_ELECTOR_COMPETES, "another process holds the Lease: stopped leading");
     if (has_new_holder)
@@ -162,6 +214,8 @@ static void observe(ki_elector *elector, const ki_lease *lease) {
 /* --- the end of an attempt ---------------------------------------------------------------------------------------- */
 
 static void try_again(ki_elector *elector) {
+    KI_ASSERT(elector->phase == KI_ELECTOR_COMPETES || elector->phase == KI_ELECTOR_LEADS);
+    KI_ASSERT(elector->step == KI_ELECTOR_IDLE);
     int64_t delay = elector->retry_ns;
     if (elector->phase != KI_ELECTOR_LEADS)
         delay += (int64_t)((double)delay * JITTER * ki_engine_random(elector->engine));
@@ -186,7 +240,8 @@ static void attempt_failed(ki_elector *elector, const char *what, const ki_error
 }
 
 static void finish(ki_elector *elector) {
-    elector->phase = KI_ELECTOR_STOPPED;
+    KI_ASSERT(elector->step == KI_ELECTOR_IDLE && !elector->pending);
+    set_phase(elector, KI_ELECTOR_STOPPED);
     ki_component_stopped(&elector->component);
 }
 
@@ -198,6 +253,7 @@ static bool may_pass(const ki_error *err) {
 /* Tries to release again, later each time, until the renew deadline. A conflict is most likely with the last renewal:
  * the stop cancelled it, but it arrived. */
 static void release_failed(ki_elector *elector, const ki_error *err) {
+    KI_ASSERT(elector->phase == KI_ELECTOR_RELEASES && elector->step == KI_ELECTOR_IDLE);
     int64_t delay = elector->release_delay, now = ki_engine_now(elector->engine);
     if (err->retry_after_ms > delay / KI_MILLISECONDS(1))
         delay = KI_MILLISECONDS(err->retry_after_ms);
@@ -297,6 +353,7 @@ static void on_read_to_release(ki_elector *elector, const ki_response *response)
 }
 
 static void on_released(ki_elector *elector, const ki_response *response) {
+    KI_ASSERT(elector->phase == KI_ELECTOR_RELEASES);
     ki_lease lease;
     log_line(elector, KI_LOG_INFO, "released the Lease", NULL);
     if (!lease_of(elector, response, &lease, NULL))
@@ -359,6 +416,7 @@ static void on_response(const ki_response *response, const ki_error *err, void *
     ki_pending_request *pending = elector->pending;
     if (step == KI_ELECTOR_IDLE)
         return; /* cancelled by abandon_request */
+    KI_ASSERT(can_request(elector->phase, step));
     elector->step = KI_ELECTOR_IDLE;
     elector->pending = NULL;
     if (err)
@@ -392,6 +450,8 @@ static int64_t time_left_ms(const ki_elector *elector) {
 }
 
 static ki_status send_request(ki_elector *elector, ki_elector_step step, ki_client_request *request, ki_error *err) {
+    KI_ON_LOOP(elector->engine);
+    KI_ASSERT(elector->step == KI_ELECTOR_IDLE && can_request(elector->phase, step));
     int64_t timeout_ms = time_left_ms(elector);
     if (timeout_ms <= 0)
         return ki_error_set(err, KI_ERR_TIMEOUT, "no time is left for a request");
@@ -491,6 +551,7 @@ static void send_write(ki_elector *elector, ki_elector_step step) {
 void ki_election_try(ki_timer *timer, void *user) {
     (void)timer;
     ki_elector *elector = user;
+    KI_ASSERT(elector->step == KI_ELECTOR_IDLE);
     bool is_late = elector->phase == KI_ELECTOR_LEADS && time_left_ms(elector) <= 0; /* ki_election_expire follows */
     if (is_late)
         return;
@@ -503,6 +564,7 @@ void ki_election_try(ki_timer *timer, void *user) {
 void ki_election_expire(ki_timer *timer, void *user) {
     (void)timer;
     ki_elector *elector = user;
+    KI_ASSERT(elector->phase == KI_ELECTOR_LEADS);
     ki_timer_cancel(&elector->retry_timer);
     abandon_request(elector);
     stop_leading(elector, KI_ELECTOR_COMPETES, "the renew deadline has passed: stopped leading");
@@ -513,12 +575,14 @@ void ki_election_start(ki_component *component) {
     ki_elector *elector = (ki_elector *)(void *)component;
     if (elector->phase != KI_ELECTOR_NEW)
         return;
-    elector->phase = KI_ELECTOR_COMPETES;
+    set_phase(elector, KI_ELECTOR_COMPETES);
     send_read(elector, KI_ELECTOR_READS);
 }
 
 /* Cancels the retry timer and the request, enters phase `next`, and calls the program's callbacks. */
 static void end(ki_elector *elector, ki_elector_phase next) {
+    KI_ON_LOOP(elector->engine);
+    KI_ASSERT(next == KI_ELECTOR_RELEASES || next == KI_ELECTOR_STOPPED);
     ki_elector_phase phase = elector->phase;
     ki_timer_cancel(&elector->retry_timer);
     abandon_request(elector);
@@ -534,6 +598,7 @@ static void end(ki_elector *elector, ki_elector_phase next) {
 /* Stops the elector. May release the Lease even as a candidate: a cancelled create or update may have reached the
  * server. Never releases it while work runs that began as the leader: the Lease then runs out. */
 void ki_election_stop(ki_component *component) {
+    KI_ON_LOOP(((ki_elector *)(void *)component)->engine);
     ki_elector *elector = (ki_elector *)(void *)component;
     bool may_hold =
         elector->step == KI_ELECTOR_CREATES || elector->step == KI_ELECTOR_UPDATES || is_own(elector, &elector->lease);

@@ -1,6 +1,7 @@
 /* elector.c: creates and frees an elector; functions for any thread. The work on the loop is in election.c. */
 #include "src/controller/elector_parts.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 
@@ -34,6 +35,7 @@ static void tear_down_on_loop(void *user) {
 }
 
 void ki_elector_release(ki_elector *elector) {
+    KI_ASSERT(!elector->hooks && elector->is_freed && !elector->pending);
     ki_terms_close(elector->terms);
     ki_mutex_destroy(&elector->mutex);
     ki_lease_clear(&elector->lease);

@@ -25,10 +25,10 @@ typedef struct ki_elector_hook {
 ki_engine *ki_elector_engine(const ki_elector *elector);
 /* Returns the current term; between two terms the next one. Any thread. */
 ki_term ki_elector_term(const ki_elector *elector);
-/* Adds a hook. If the elector leads, calls `changed` with true from inside. Loop only. */
+/* Adds a hook. If the elector leads, calls `changed` with true from inside. */
 void ki_elector_add_hook(ki_elector *elector, ki_elector_hook *hook);
 /* Removes a hook: `changed` is not called any more. Does nothing if the hook was not added. Until then the elector's
- * memory stays valid, also after ki_elector_free; ki_elector_is_leader returns false then. Loop only. */
+ * memory stays valid, also after ki_elector_free; ki_elector_is_leader returns false then. */
 void ki_elector_remove_hook(ki_elector *elector, ki_elector_hook *hook);
 
 #endif

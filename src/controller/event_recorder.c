@@ -4,6 +4,7 @@
  *                             mutex     loop                                                  one write at a time
  *
  * A queued record and a due series take turns. A stop gives each queued record one try and then closes the recorder. */
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/controller/event_sink.h"
@@ -61,6 +62,7 @@ static bool push(ki_event_recorder *recorder, ki_event_record *record) {
         *(recorder->last ? &recorder->last->next : &recorder->first) = record;
         recorder->last = record;
         recorder->counts.queued++;
+        KI_ASSERT(recorder->counts.queued <= KI_EVENT_QUEUE && !record->next);
         ki_task_post(&recorder->task);
     } else {
         recorder->counts.dropped++;
@@ -126,6 +128,8 @@ void ki_event_recorder_count(const ki_event_recorder *recorder, ki_event_recorde
 static ki_event_record *pop(ki_event_recorder *recorder, bool closes) {
     ki_mutex_lock(&recorder->mutex);
     ki_event_record *record = recorder->first;
+    KI_ON_LOOP(recorder->engine);
+    KI_ASSERT((recorder->first != NULL) == (recorder->last != NULL) && (!record || recorder->counts.queued > 0));
     if (record) {
         recorder->first = record->next;
         if (!recorder->first)
@@ -140,6 +144,7 @@ static ki_event_record *pop(ki_event_recorder *recorder, bool closes) {
 /* Counts the result of a popped record; `counter` is one of `counts`, or NULL. */
 static void settle(ki_event_recorder *recorder, uint64_t *counter) {
     ki_mutex_lock(&recorder->mutex);
+    KI_ASSERT(recorder->counts.queued > 0);
     recorder->counts.queued--;
     if (counter)
         ++*counter;
@@ -185,6 +190,7 @@ static int tries_of(const ki_event_recorder *recorder) {
 
 /* Writes a record as a core/v1 Event unless it is filtered. */
 static void take_core(ki_event_recorder *recorder, ki_event_record *record) {
+    KI_ASSERT(!recorder->current && recorder->source.api != KI_EVENTS_V1);
     ki_event_write write = { record, .tries = tries_of(recorder) };
     write.outcome = ki_event_correlate(&recorder->correlator, record, ki_engine_now(recorder->engine),
                                        ki_engine_wall_now(recorder->engine));
@@ -203,6 +209,7 @@ static void take_core(ki_event_recorder *recorder, ki_event_record *record) {
 /* Writes a record as an events.k8s.io/v1 Event: the first creates it, the second makes it a series, later ones are only
  * counted. */
 static void take_v1(ki_event_recorder *recorder, ki_event_record *record) {
+    KI_ASSERT(!recorder->current && recorder->source.api == KI_EVENTS_V1);
     ki_event_entry *entry = ki_event_series_note(&recorder->series, record, ki_engine_now(recorder->engine),
                                                  ki_engine_wall_now(recorder->engine));
     ki_event_write write = { .record = record, .outcome = { .count = 1 }, .tries = tries_of(recorder) };
@@ -229,6 +236,7 @@ static void take_v1(ki_event_recorder *recorder, ki_event_record *record) {
 /* Writes a series that is due. Returns false if none is due. */
 static bool write_series(ki_event_recorder *recorder) {
     ki_event_due due;
+    KI_ASSERT(!recorder->finishing);
     if (recorder->source.api != KI_EVENTS_V1 || recorder->is_stopping)
         return false;
     ki_event_entry *entry = ki_event_series_take_due(&recorder->series, ki_engine_now(recorder->engine), &due);
@@ -253,6 +261,7 @@ static void mark_series(ki_event_recorder *recorder) {
 
 /* Starts the next write or settles the next record. Returns false if nothing waits. */
 static bool take_next(ki_event_recorder *recorder) {
+    KI_ASSERT(ki_event_sink_is_idle(&recorder->sink));
     mark_series(recorder);
     recorder->is_series_next = !recorder->is_series_next;
     if (recorder->is_series_next && write_series(recorder))

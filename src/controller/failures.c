@@ -1,6 +1,7 @@
 /* failures.c: see failures.h. */
 #include "src/controller/failures.h"
 
+#include "src/base/assert.h"
 #include "src/engine/engine.h"
 
 #include <stdio.h>
@@ -32,11 +33,13 @@ static size_t least_bad(const ki_failures *failures) {
 }
 
 static void remove_at(ki_failures *failures, size_t at) {
+    KI_ASSERT(at < failures->count && failures->count <= KI_FAILURES_KEPT + 1);
     failures->kept[at] = failures->kept[--failures->count];
 }
 
 void ki_failures_note(ki_failures *failures, const char *key, int requeues, bool is_retried, const ki_error *cause,
                       int64_t now) {
+    KI_ASSERT(failures->count <= KI_FAILURES_KEPT && cause->code);
     size_t at = place_of(failures, key);
     bool is_new = at == failures->count;
     ki_controller_failure *shown = &failures->kept[at].shown;
@@ -48,6 +51,7 @@ void ki_failures_note(ki_failures *failures, const char *key, int requeues, bool
     failures->count += is_new;
     if (failures->count > KI_FAILURES_KEPT)
         remove_at(failures, least_bad(failures));
+    KI_ASSERT(failures->count <= KI_FAILURES_KEPT);
 }
 
 void ki_failures_remove(ki_failures *failures, const char *key) {

@@ -11,6 +11,7 @@
  * waited for. */
 #include "src/controller/own_writes.h"
 
+#include "src/base/assert.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
 #include "src/cache/informer/informer_parts.h"
@@ -110,9 +111,10 @@ static bool shows_object(const ki_write *write, const ki_object *obj) {
 
 /* --- the list of unseen writes ------------------------------------------------------------------------------------ */
 
-/* Adds a write to the list. Without memory it is not waited for. Loop. */
+/* Adds a write to the list. Without memory it is not waited for. */
 static void add_unseen(ki_own_writes *writes, ki_informer *informer, const char *key, const char *mark,
                        bool is_deletion) {
+    KI_ON_LOOP(writes->controller->engine);
     size_t key_size = strlen(key) + 1, mark_size = strlen(mark) + 1;
     ki_unseen *unseen = ki_alloc(writes->allocator, sizeof *unseen + key_size + mark_size);
     if (!unseen)
@@ -131,6 +133,8 @@ static void add_unseen(ki_own_writes *writes, ki_informer *informer, const char 
 static ki_unseen *take_unseen(ki_own_writes *writes, bool *ret_runs) {
     ki_mutex_lock(&writes->controller->mutex);
     ki_unseen *unseen = writes->first;
+    KI_ON_LOOP(writes->controller->engine);
+    KI_ASSERT((writes->first != NULL) == (writes->last != NULL));
     if (unseen)
         writes->first = unseen->next;
     if (!writes->first)
@@ -216,6 +220,7 @@ static void end_write(ki_write *write, const ki_response *response) {
         note_response(write, response);
     if (!is_closed) {
         ki_mutex_lock(&writes->controller->mutex);
+        KI_ASSERT(writes->running > 0);
         writes->running--;
         if (atomic_load(&writes->state) == KI_OWN_WRITES_WAITING)
             ki_task_post(&writes->task);
@@ -231,6 +236,7 @@ static void on_seen(ki_informer *informer, ki_status status, void *user);
 /* Begins to wait for an unseen write. Returns false if there is nothing to wait for: the cache has the write, the
  * informer is stopped, or memory lacks. */
 static bool await(ki_own_writes *writes, const ki_unseen *unseen) {
+    KI_ASSERT(!writes->awaited && atomic_load(&writes->state) == KI_OWN_WRITES_WAITING);
     ki_informer *informer = unseen->informer;
     ki_object *cached = unseen->is_deletion ? NULL : ki_informer_get(informer, unseen->key);
     bool is_seen = cached && is_at_least(ki_object_resource_version(cached), unseen->mark);
@@ -251,6 +257,7 @@ static bool await(ki_own_writes *writes, const ki_unseen *unseen) {
 }
 
 static void list_waiting(ki_own_writes *writes) {
+    KI_HELD(&writes->controller->mutex);
     ki_controller *controller = writes->controller;
     writes->next = controller->waiting_writes;
     writes->previous = NULL;
@@ -260,13 +267,17 @@ static void list_waiting(ki_own_writes *writes) {
 }
 
 static void unlist_waiting(ki_own_writes *writes) {
+    KI_HELD(&writes->controller->mutex);
+    KI_ASSERT(writes->previous ? writes->previous->next == writes : writes->controller->waiting_writes == writes);
     *(writes->previous ? &writes->previous->next : &writes->controller->waiting_writes) = writes->next;
     if (writes->next)
         writes->next->previous = writes->previous;
 }
 
-/* Ends the key's processing. Releases the wait's reference. The controller may be freed afterwards. Loop. */
+/* Ends the key's processing. Releases the wait's reference. The controller may be freed afterwards. */
 static void close_wait(ki_own_writes *writes) {
+    KI_ON_LOOP(writes->controller->engine);
+    KI_ASSERT(atomic_load(&writes->state) == KI_OWN_WRITES_WAITING);
     ki_controller *controller = writes->controller;
     ki_task_cancel(&writes->task);
     ki_timer_close(&writes->timer);
@@ -335,6 +346,7 @@ static void on_seen(ki_informer *informer, ki_status status, void *user) {
 /* --- begin and end of a reconcile --------------------------------------------------------------------------------- */
 
 static void free_writes(ki_write_log *log) {
+    KI_ASSERT(!writes_of(log)->awaited);
     ki_own_writes *writes = writes_of(log);
     for (ki_unseen *unseen; (unseen = writes->first);) {
         writes->first = unseen->next;
@@ -366,12 +378,14 @@ void ki_own_writes_begin(ki_reconcile *call) {
 }
 
 static void close_open(ki_own_writes *writes) {
+    KI_ASSERT(atomic_load(&writes->state) == KI_OWN_WRITES_OPEN);
     atomic_store(&writes->state, KI_OWN_WRITES_CLOSED);
     ki_write_log_unref(&writes->log);
 }
 
-/* Caller holds the mutex. */
 static bool begin_wait(ki_reconcile *call) {
+    KI_HELD(&call->controller->mutex);
+    KI_ASSERT(atomic_load(&call->writes->state) == KI_OWN_WRITES_OPEN);
     ki_own_writes *writes = call->writes;
     if (atomic_load(&call->controller->is_stopping)) /* the log stays OPEN until ki_own_writes_free_all */
         return false;

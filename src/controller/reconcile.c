@@ -6,6 +6,7 @@
  * key that is being processed. */
 #include "src/controller/controller.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/engine/callback.h"
@@ -16,6 +17,7 @@
 /* --- free structs ------------------------------------------------------------------------------------------------- */
 
 ki_reconcile *ki_reconcile_take(ki_controller *controller) {
+    KI_HELD(&controller->mutex);
     ki_reconcile *call = controller->unused;
     if (!call)
         return NULL;
@@ -29,8 +31,8 @@ ki_reconcile *ki_reconcile_take(ki_controller *controller) {
     return call;
 }
 
-/* Caller holds the mutex. */
 static void put_unused(ki_reconcile *call) {
+    KI_HELD(&call->controller->mutex);
     ki_controller *controller = call->controller;
     call->next = controller->unused;
     controller->unused = call;
@@ -71,6 +73,7 @@ static void release(ki_reconcile *call) {
     if (!ki_own_writes_end(call))
         (void)ki_workqueue_done(controller->queue, call->key);
     ki_mutex_lock(&controller->mutex);
+    KI_ASSERT(controller->running > 0);
     controller->running--;
     if (!ki_engine_is_threaded(controller->engine))
         ki_task_post(&controller->work_task); /* a ready key may have waited for a free struct */
@@ -100,6 +103,8 @@ static void note_failure(const ki_reconcile *call) {
 
 /* Counts the reconcile if it has ended; returns true then. Caller holds the mutex, and calls end() after the unlock. */
 static bool count_if_ended(const ki_reconcile *call) {
+    KI_HELD(&call->controller->mutex);
+    KI_ASSERT(!call->is_finished || call->is_deferred);
     ki_controller *controller = call->controller;
     if (!call->has_returned || !(call->status || !call->is_deferred || call->is_finished))
         return false;
@@ -116,6 +121,7 @@ static ki_log_level level_of(const ki_error *err) {
 }
 
 static void end(ki_reconcile *call) {
+    KI_ASSERT(call->has_returned && (call->status || !call->is_deferred || call->is_finished));
     ki_controller *controller = call->controller;
     bool is_retried = !call->is_terminal && !atomic_load(&controller->is_stopping);
     if (call->status)
@@ -137,6 +143,7 @@ static bool begin(ki_reconcile *call, const char *key) {
     call->term = (ki_term){ .terms = NULL };
     ki_mutex_lock(&controller->mutex);
     controller->running++;
+    KI_ASSERT(controller->running <= controller->workers && !call->has_returned);
     if (controller->elector)
         call->term = ki_elector_term(controller->elector);
     bool may_begin =
@@ -162,6 +169,7 @@ static ki_status call_program(ki_reconcile *call, ki_error *err) {
 }
 
 static void take_error(ki_reconcile *call, ki_status status, const ki_error *err) {
+    KI_ASSERT(status);
     call->status = status;
     if (err->code)
         call->err = *err;
@@ -182,6 +190,7 @@ void ki_reconcile_run(ki_reconcile *call, const char *key) {
     ki_mutex_lock(&controller->mutex);
     if (status)
         take_error(call, status, &err);
+    KI_ASSERT(!call->has_returned && call->key == key);
     call->has_returned = true;
     bool ends = count_if_ended(call);
     ki_mutex_unlock(&controller->mutex);

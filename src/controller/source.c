@@ -4,6 +4,7 @@
  * its keys later. If the source cannot keep the object either, it walks all objects of the informer later. A walk does
  * not find a deleted object, so a lost deletion is logged. A source of a controller that does not lead ignores events:
  * the walk at the start of the next term finds the current objects. */
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
@@ -86,6 +87,7 @@ static ki_status queue_keys(const ki_source *source, const ki_object *obj, int p
 /* --- missed objects ----------------------------------------------------------------------------------------------- */
 
 static bool make_room(ki_source *source) {
+    KI_ASSERT(source->missed_count <= source->missed_room && source->missed_room > 0);
     if (source->missed_count < source->missed_room)
         return true;
     const ki_allocator *allocator = source->controller->allocator;
@@ -101,6 +103,7 @@ static bool make_room(ki_source *source) {
 /* Keeps an object whose keys could not be queued. `is_there`: the informer's cache has the object, so a walk finds
  * it. */
 static void remember(ki_source *source, const ki_object *obj, bool is_there) {
+    KI_ON_LOOP(source->controller->engine);
     ki_controller *controller = source->controller;
     ki_controller_retry_in(controller, KI_CONTROLLER_RETRY);
     if (!(is_there && source->missed_count >= KI_SOURCE_MISSED_MAX) && make_room(source))
@@ -126,6 +129,7 @@ void ki_source_forget(ki_source *source) {
 }
 
 void ki_source_queue_all(ki_source *source) {
+    KI_ASSERT(source->controller);
     drop_walk(source);
     source->must_walk = true;
     ki_task_post(&source->controller->catch_up_task);
@@ -133,6 +137,7 @@ void ki_source_queue_all(ki_source *source) {
 
 /* Queues the keys of the walk's next object. */
 static ki_status walk_on(ki_source *source) {
+    KI_ASSERT(source->snapshot);
     ki_cursor before = source->cursor;
     const ki_object *obj = ki_snapshot_next(source->snapshot, &source->cursor);
     if (!obj) {
@@ -172,6 +177,7 @@ static ki_status catch_up_one(ki_source *source, bool *ret_more) {
 }
 
 ki_status ki_source_catch_up(ki_source *source, bool *ret_more) {
+    KI_ON_LOOP(source->controller->engine);
     ki_controller *controller = source->controller;
     ki_status status;
     bool has_work_left;
@@ -205,6 +211,8 @@ static void queue_event(ki_source *source, const ki_event *event) {
 }
 
 static void on_event(const ki_event *event, void *user) {
+    KI_ON_LOOP(((ki_source *)user)->controller->engine);
+    KI_ASSERT(((ki_source *)user)->has_handler);
     ki_source *source = user;
     const ki_controller *controller = source->controller;
     if (atomic_load(&controller->is_stopping) || !atomic_load(&controller->leads))
@@ -222,6 +230,7 @@ static void end_sync(ki_source *source) {
         return;
     source->is_synced = true;
     ki_mutex_lock(&controller->mutex);
+    KI_ASSERT(controller->unsynced > 0);
     controller->unsynced--;
     ki_mutex_unlock(&controller->mutex);
     ki_controller_try_to_begin(controller);
@@ -237,6 +246,7 @@ static void discard(ki_source *source);
 /* The handler or the informer was removed. Without a controller the source was freed before. */
 static void on_removed(void *user) {
     ki_source *source = user;
+    KI_ASSERT(source->has_handler);
     source->has_handler = false;
     if (source->controller)
         end_sync(source);
@@ -271,6 +281,7 @@ static ki_status check(const ki_controller *controller, const ki_informer *infor
 /* Frees a source that has no handler. */
 static void discard(ki_source *source) {
     const ki_allocator *allocator = source->allocator;
+    KI_ASSERT(!source->snapshot || source->missed_room > 0);
     ki_source_forget(source);
     ki_free(allocator, source->missed);
     ki_selector_free(source->selector);
@@ -315,6 +326,7 @@ static ki_status fill(ki_source *source, const ki_controller_watch_options *opti
 
 ki_status ki_source_new(ki_controller *controller, ki_informer *informer, const ki_controller_watch_options *options,
                         ki_source **ret_source, ki_error *err) {
+    KI_HELD(&controller->mutex);
     ki_status status = check(controller, informer, options, err);
     if (status)
         return status;
@@ -337,6 +349,7 @@ ki_status ki_source_new(ki_controller *controller, ki_informer *informer, const 
 }
 
 void ki_source_free(ki_source *source) {
+    KI_ON_LOOP(source->controller->engine);
     ki_source_forget(source);
     source->controller = NULL;
     if (!source->has_handler) {

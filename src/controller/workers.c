@@ -1,4 +1,5 @@
 /* workers.c: starts reconciles: on threads, or in turns on the loop of a stepped engine. */
+#include "src/base/assert.h"
 #include "src/base/log.h"
 #include "src/controller/controller.h"
 
@@ -16,6 +17,7 @@ static bool is_leader(const ki_controller *controller) {
 
 /* Waits until a reconcile may start, and takes a free one; NULL if the controller stops. */
 static ki_reconcile *wait_for_call(ki_controller *controller) {
+    KI_ASSERT(!ki_engine_on_loop(controller->engine));
     ki_reconcile *call = NULL;
     ki_mutex_lock(&controller->mutex);
     controller->waiting++;
@@ -51,6 +53,7 @@ static void thread_main(void *user) {
     ki_engine_adopt_thread(controller->engine);
     work(controller);
     ki_mutex_lock(&controller->mutex);
+    KI_ASSERT(controller->live_threads > 0);
     controller->live_threads--;
     ki_controller_note_change(controller);
     ki_mutex_unlock(&controller->mutex);
@@ -62,6 +65,7 @@ static bool may_start_thread(ki_controller *controller) {
     bool may_start = !atomic_load(&controller->is_stopping);
     if (may_start)
         controller->live_threads++;
+    KI_ASSERT(controller->live_threads <= controller->workers);
     ki_mutex_unlock(&controller->mutex);
     return may_start;
 }
@@ -83,6 +87,8 @@ static ki_status start_thread(ki_controller *controller, ki_error *err) {
 }
 
 void ki_controller_start_threads(ki_controller *controller) {
+    KI_ON_LOOP(controller->engine);
+    KI_ASSERT(ki_engine_is_threaded(controller->engine));
     ki_error err = KI_ERROR_INIT;
     while (controller->thread_count < controller->workers && may_start_thread(controller)) {
         if (start_thread(controller, &err) == KI_OK)
@@ -98,6 +104,7 @@ void ki_controller_start_threads(ki_controller *controller) {
 
 void ki_controller_take_turn(ki_task *task, void *user) {
     ki_controller *controller = user;
+    KI_ON_LOOP(controller->engine);
     if (atomic_load(&controller->is_stopping) || ki_engine_is_threaded(controller->engine))
         return;
     bool leads = is_leader(controller);

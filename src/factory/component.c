@@ -1,6 +1,7 @@
 /* component.c: see component.h. Starts and stops a factory's components in their order. */
 #include "src/factory/component.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 
 #include <string.h>
@@ -29,12 +30,17 @@ static ki_component *find_startable(ki_component_list *list, ki_component_order 
 }
 
 static void set_state(ki_component *component, ki_component_state state) {
+    KI_ON_LOOP(component->list->engine);
     ki_mutex_lock(component->list->mutex);
+    KI_ASSERT(state > component->state); /* forward only */
     component->state = state;
     ki_mutex_unlock(component->list->mutex);
 }
 
 ki_status ki_component_list_add(ki_component_list *list, ki_component *component, ki_error *err) {
+    KI_HELD(list->mutex);
+    KI_ASSERT(!component->list && component->order < KI_COMPONENT_ORDERS);
+    KI_ASSERT(component->start && component->stop && component->cut_off);
     ki_component **end = &list->first;
     for (; *end; end = &(*end)->next) {
         const ki_component *other = *end;
@@ -52,11 +58,13 @@ ki_status ki_component_list_add(ki_component_list *list, ki_component *component
 }
 
 void ki_component_list_request_start(ki_component_list *list) {
+    KI_HELD(list->mutex);
     for (ki_component *component = list->first; component; component = component->next)
         component->is_start_requested = true;
 }
 
 void ki_component_list_start(ki_component_list *list) {
+    KI_ON_LOOP(list->engine);
     for (int order = KI_COMPONENT_ORDERS; order-- > 0;) {
         ki_component *component;
         while (!list->is_stopping && (component = find_startable(list, (ki_component_order)order))) {
@@ -88,6 +96,8 @@ static void ask_to_stop(ki_component_list *list, ki_component_state state) {
 /* Stops the orders one after the other. Returns while components of an order are stopping. Called again when a
  * component has stopped. */
 static void stop_next_order(ki_component_list *list) {
+    KI_ON_LOOP(list->engine);
+    KI_ASSERT(list->is_stopping);
     while (!list->has_stopped && list->stopping < KI_COMPONENT_ORDERS) {
         ask_to_stop(list, KI_COMPONENT_NEW);
         ask_to_stop(list, KI_COMPONENT_STARTED);
@@ -146,11 +156,13 @@ void ki_component_list_close(ki_component_list *list) {
 }
 
 void ki_component_list_stop(ki_component_list *list) {
+    KI_ON_LOOP(list->engine);
     list->is_stopping = true;
     stop_next_order(list);
 }
 
 void ki_component_list_cut_off(ki_component_list *list) {
+    KI_ON_LOOP(list->engine);
     list->is_stopping = true;
     for (int order = 0; order < KI_COMPONENT_ORDERS; order++)
         for (int state = KI_COMPONENT_NEW; state < KI_COMPONENT_STOPPED; state++)
@@ -171,10 +183,13 @@ void ki_component_stopped(ki_component *component) {
 static void remove_on_loop(void *user) {
     ki_component *component = user;
     ki_component_list *list = component->list;
+    KI_ON_LOOP(list->engine);
     ki_mutex_lock(list->mutex);
     ki_component **place = &list->first;
-    while (*place != component)
+    while (*place != component) {
+        KI_ASSERT(*place);
         place = &(*place)->next;
+    }
     *place = component->next;
     component->list = NULL;
     ki_cond_broadcast(list->changed);
@@ -194,6 +209,7 @@ void ki_component_remove(ki_component *component) {
 }
 
 void ki_component_leave(ki_component *component) {
+    KI_ASSERT(component->reap && !component->is_left);
     ki_mutex_lock(component->list->mutex);
     component->is_left = true;
     ki_mutex_unlock(component->list->mutex);
@@ -211,8 +227,9 @@ const void *ki_component_owner(const ki_component *component) {
     return component->list;
 }
 
-/* Returns the first left component after `component`; after NULL, the first of all. Caller holds the mutex. */
+/* Returns the first left component after `component`; after NULL, the first of all. */
 static ki_component *next_left(const ki_component_list *list, const ki_component *component) {
+    KI_HELD(list->mutex);
     ki_component *at = component ? component->next : list->first;
     while (at && !at->is_left)
         at = at->next;
@@ -259,6 +276,7 @@ void ki_component_list_visit_metrics(ki_component_list *list, const ki_metrics_v
             component->visit_metrics(component, to);
         ki_mutex_lock(list->mutex);
     }
+    KI_ASSERT(list->readers > 0);
     if (--list->readers == 0)
         ki_cond_broadcast(list->changed);
     ki_mutex_unlock(list->mutex);

@@ -95,9 +95,9 @@ struct ki_component_list {
 void ki_component_list_init(ki_component_list *list, ki_engine *engine, ki_mutex *mutex, ki_cond *changed,
                             void (*stopped)(void *user), void *user);
 void ki_component_list_close(ki_component_list *list); /* loop only; no effect on a zeroed list */
-/* Caller holds the mutex. Errors: KI_ERR_EXISTS. */
+/* Errors: KI_ERR_EXISTS. */
 ki_status ki_component_list_add(ki_component_list *list, ki_component *component, ki_error *err);
-void ki_component_list_request_start(ki_component_list *list); /* requests the start of all; caller holds the mutex */
+void ki_component_list_request_start(ki_component_list *list); /* requests the start of all */
 void ki_component_list_start(ki_component_list *list); /* loop: starts the requested components that have not started */
 void ki_component_list_stop(ki_component_list *list);  /* loop: calls `stopped` once all have stopped; repeatable */
 void ki_component_list_cut_off(ki_component_list *list); /* loop: cuts all off, now */

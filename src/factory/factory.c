@@ -7,6 +7,7 @@
 #include "src/factory/factory_parts.h"
 
 #include "src/auth/config.h"
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
@@ -102,6 +103,8 @@ static void stop_all(void *user) {
 }
 
 static void components_stopped(void *user) {
+    KI_ON_LOOP(((ki_factory *)user)->engine);
+    KI_ASSERT(!((ki_factory *)user)->have_components_stopped);
     ki_factory *factory = user;
     stop_all(factory);
     ki_mutex_lock(&factory->mutex);
@@ -281,12 +284,23 @@ static void cancel_requests(void *user) {
         ki_client_cancel_all(factory->client);
 }
 
+/* Else a loop that still runs, a host's, could run a task of an informer that is being freed. */
+static void cancel_tasks_of_informers(void *user) {
+    ki_factory *factory = user;
+    ki_informer_entry *entry;
+    for (size_t place = 0; (entry = ki_factory_next_entry(factory, &place, NULL));)
+        ki_informer_cancel_tasks(entry->informer);
+    for (entry = first_removed(factory); entry; entry = entry->next_removed)
+        ki_informer_cancel_tasks(entry->informer);
+}
+
 /* Frees a factory that has ended. Cancels the requests of deferred reconciles first: a controller that was left to the
  * factory waits for these reconciles, and no thread steps the loop. */
 static void destroy(ki_factory *factory, bool has_locks, const ki_allocator *allocator) {
     if (has_locks) {
         ki_engine_call(factory->engine, cancel_requests, factory);
         ki_component_list_reap(&factory->components);
+        ki_engine_call(factory->engine, cancel_tasks_of_informers, factory);
         ki_informer_table_free(&factory->table);
         ki_body_contexts_unref(factory->maker.contexts);
         ki_client_free_of(factory->client);
@@ -419,8 +433,10 @@ ki_status ki_factory_add_component(ki_factory *factory, ki_component *component,
 
 /* --- start, run --------------------------------------------------------------------------------------------------- */
 
-/* Requests the start of all informers and components. Caller holds the mutex. */
+/* Requests the start of all informers and components. */
 static void request_start(ki_factory *factory) {
+    KI_HELD(&factory->mutex);
+    KI_ASSERT(!factory->is_stopped);
     factory->is_started = true;
     for (size_t i = 0; i < factory->table.count; i++) {
         ki_informer_entry *entry = factory->table.entries[i];
@@ -544,6 +560,7 @@ static bool begin_shutdown(ki_factory *factory) {
     while (factory->is_shutting_down && !factory->is_shut_down)
         ki_cond_wait(&factory->changed, &factory->mutex);
     bool begins = !factory->is_shut_down;
+    KI_ASSERT(!begins || !factory->is_shutting_down);
     factory->is_shutting_down = true;
     ki_mutex_unlock(&factory->mutex);
     return begins;

@@ -14,6 +14,7 @@ ki_client *ki_factory_client(ki_factory *factory) {
 }
 
 ki_status ki_factory_check_not_stopped(const ki_factory *factory, ki_error *err) {
+    KI_HELD(&factory->mutex);
     ki_error cause = KI_ERROR_INIT;
     if (ki_engine_failure(factory->engine, &cause))
         return ki_error_set(err, KI_ERR_STATE, "the factory's engine has ended: %s", ki_error_message(&cause));

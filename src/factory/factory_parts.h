@@ -46,7 +46,7 @@ struct ki_factory {
 /* factory.c: returns the next entry and moves `*place` behind it; NULL after the last. The table may change
  * meanwhile. */
 ki_informer_entry *ki_factory_next_entry(ki_factory *factory, size_t *place, bool *ret_is_requested);
-/* factory_informers.c: returns KI_ERR_STATE if the factory or its engine is stopped. Caller holds the mutex. */
+/* factory_informers.c: returns KI_ERR_STATE if the factory or its engine is stopped. */
 ki_status ki_factory_check_not_stopped(const ki_factory *factory, ki_error *err);
 
 #endif

@@ -82,8 +82,8 @@ static ki_status wait_for_all(ki_factory *factory, int64_t deadline, ki_error *e
     return KI_OK;
 }
 
-/* Caller holds the mutex. */
 static ki_status read_results(const ki_factory *factory, ki_status waited, ki_sync_results *results, ki_error *err) {
+    KI_HELD(&factory->mutex);
     const ki_informer_table *table = &factory->table;
     results->allocator = table->allocator;
     if (table->count > 0)

@@ -2,6 +2,7 @@
  * fetched. fetch_parts.h says how an item lives. */
 #include "src/factory/fetch_parts.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/engine/callback.h"
@@ -13,6 +14,7 @@
 
 /* A deletion ends what is remembered of an object, and makes a response under way too old. */
 static void note_deleted(ki_fetch_item *item) {
+    KI_HELD(&item->fetcher->mutex);
     ki_object_unref(item->obj);
     item->obj = NULL;
     item->is_overtaken = item->state == KI_FETCH_FLYING;
@@ -77,8 +79,10 @@ static ki_fetch_wait *wait_of(ki_multimap_node *node) {
     return node ? (ki_fetch_wait *)(void *)((char *)node - offsetof(ki_fetch_wait, of_user)) : NULL;
 }
 
-/* Adds a wait, and decides it if the result is known, or cannot come in its time. Caller holds the mutex. */
+/* Adds a wait, and decides it if the result is known, or cannot come in its time. */
 static ki_status add_wait(ki_fetcher *fetcher, const char *key, ki_fetch_wait *wait, ki_error *err) {
+    KI_HELD(&fetcher->mutex);
+    KI_ASSERT(!wait->item && !wait->obj);
     /* The cache of a removed informer is empty: what is remembered can be older than what it had. */
     if (fetcher->is_closed || ki_informer_is_removed(fetcher->informer))
         return ki_informer_set_stopped(fetcher->informer, KI_ERR_CANCELLED, err);
@@ -107,8 +111,9 @@ static ki_status add_wait(ki_fetcher *fetcher, const char *key, ki_fetch_wait *w
     return KI_OK;
 }
 
-/* Caller holds the mutex. */
 static void wait_for(ki_fetcher *fetcher, ki_fetch_wait *wait, int64_t deadline) {
+    KI_HELD(&fetcher->mutex);
+    KI_ASSERT(wait->changed);
     bool in_time = true;
     while (wait->item && in_time && !ki_engine_has_ended(fetcher->informer->engine))
         in_time = ki_engine_wait(fetcher->informer->engine, wait->changed, &fetcher->mutex, deadline);

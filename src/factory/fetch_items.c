@@ -2,6 +2,7 @@
  * the waits of one key. The caller holds the fetcher's mutex. */
 #include "src/factory/fetch_parts.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 
@@ -10,10 +11,45 @@
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
+/* Does the list that an item is in go with its state? */
+static bool is_in_its_list(const ki_fetch_item *item) {
+    const ki_fetcher *fetcher = item->fetcher;
+    switch (item->state) {
+    case KI_FETCH_WANTED:
+        return item->list == &fetcher->wanted;
+    case KI_FETCH_FLYING:
+        return !item->list;
+    case KI_FETCH_WAITING:
+    case KI_FETCH_KNOWN:
+    case KI_FETCH_PAST:
+        return item->list == (item->waits ? NULL : &fetcher->kept) && ki_heap_has(&item->due.node);
+    }
+    return false;
+}
+
+static bool can_follow(ki_fetch_state before, ki_fetch_state state) {
+    switch (state) {
+    case KI_FETCH_WANTED:
+        return true;
+    case KI_FETCH_FLYING:
+        return before == KI_FETCH_WANTED;
+    case KI_FETCH_WAITING:
+        return before == KI_FETCH_FLYING || before == KI_FETCH_WANTED; /* the server is away */
+    case KI_FETCH_KNOWN:
+        return before == KI_FETCH_FLYING;
+    case KI_FETCH_PAST:
+        return before == KI_FETCH_WAITING || before == KI_FETCH_KNOWN;
+    }
+    return false;
+}
+
 static void leave_list(ki_fetch_item *item) {
     ki_fetch_list *list = item->list;
     if (!list)
         return;
+    KI_ASSERT(item->previous ? item->previous->next == item : list->first == item);
+    KI_ASSERT(item->next ? item->next->previous == item : list->last == item);
+    KI_ASSERT(list != &item->fetcher->kept || item->fetcher->kept_count > 0);
     *(item->previous ? &item->previous->next : &list->first) = item->next;
     *(item->next ? &item->next->previous : &list->last) = item->previous;
     item->fetcher->kept_count -= list == &item->fetcher->kept;
@@ -22,6 +58,7 @@ static void leave_list(ki_fetch_item *item) {
 }
 
 static void enter_list(ki_fetch_item *item, ki_fetch_list *list) {
+    KI_ASSERT(!item->list);
     item->list = list;
     item->previous = list->last;
     *(list->last ? &list->last->next : &list->first) = item;
@@ -36,6 +73,7 @@ static size_t kept_max(const ki_fetcher *fetcher) {
 
 /* Keeps an item that nobody waits for, and drops the oldest one above the limit. */
 static void keep(ki_fetch_item *item) {
+    KI_ASSERT(!item->waits);
     ki_fetcher *fetcher = item->fetcher;
     enter_list(item, &fetcher->kept);
     if (fetcher->kept_count > kept_max(fetcher))
@@ -45,10 +83,13 @@ static void keep(ki_fetch_item *item) {
 /* --- items -------------------------------------------------------------------------------------------------------- */
 
 void ki_fetch_item_drop(ki_fetch_item *item) {
+    KI_HELD(&item->fetcher->mutex);
+    KI_ASSERT(!item->waits && atomic_load(&item->fetcher->count) > 0);
     ki_fetcher *fetcher = item->fetcher;
     leave_list(item);
     ki_heap_remove(&fetcher->due, &item->due.node);
-    (void)ki_map_remove(&fetcher->by_key, ki_str_of(item->key));
+    const void *removed = ki_map_remove(&fetcher->by_key, ki_str_of(item->key));
+    KI_ASSERT(removed == item);
     atomic_fetch_sub(&fetcher->count, 1);
     ki_object_unref(item->obj);
     ki_free(fetcher->allocator, item);
@@ -73,11 +114,14 @@ static ki_fetch_item *add_item(ki_fetcher *fetcher, const char *key) {
 }
 
 ki_fetch_item *ki_fetch_item_of(ki_fetcher *fetcher, const char *key) {
+    KI_HELD(&fetcher->mutex);
     ki_fetch_item *item = ki_map_get(&fetcher->by_key, ki_str_of(key));
     return item ? item : add_item(fetcher, key);
 }
 
 void ki_fetch_item_set(ki_fetch_item *item, ki_fetch_state state, int64_t until) {
+    KI_HELD(&item->fetcher->mutex);
+    KI_ASSERT(can_follow(item->state, state));
     ki_fetcher *fetcher = item->fetcher;
     bool has_end = state == KI_FETCH_WAITING || state == KI_FETCH_KNOWN || state == KI_FETCH_PAST;
     leave_list(item);
@@ -90,6 +134,7 @@ void ki_fetch_item_set(ki_fetch_item *item, ki_fetch_state state, int64_t until)
         enter_list(item, &fetcher->wanted);
     else if (has_end && !item->waits)
         keep(item);
+    KI_ASSERT(is_in_its_list(item));
     ki_task_post(&fetcher->task); /* sends it, or sets the timer */
 }
 
@@ -108,6 +153,7 @@ static bool is_blocked(const ki_informer *informer) {
 }
 
 bool ki_fetch_item_is_fresh(const ki_fetch_item *item, int64_t now) {
+    KI_ASSERT(item->state == KI_FETCH_KNOWN);
     const ki_informer *informer = item->fetcher->informer;
     int64_t given = informer->options.given.keep_fetched_ms;
     int64_t least = given && given < KI_FETCH_REMEMBERED_MS ? given : KI_FETCH_REMEMBERED_MS;
@@ -118,6 +164,8 @@ bool ki_fetch_item_is_fresh(const ki_fetch_item *item, int64_t now) {
 }
 
 void ki_fetch_item_outlive(ki_fetch_item *item, int64_t now) {
+    KI_HELD(&item->fetcher->mutex);
+    KI_ASSERT(!item->waits);
     int64_t keep_deleted_ms = item->fetcher->informer->options.given.keep_deleted_ms;
     int64_t until = item->state == KI_FETCH_WAITING ? now + ki_backoff_longest(&item->backoff) : now;
     int64_t deleted_until = item->obj && keep_deleted_ms > 0 ? ki_time_after_ms(now, keep_deleted_ms) : now;
@@ -132,6 +180,8 @@ void ki_fetch_item_outlive(ki_fetch_item *item, int64_t now) {
 /* --- waits -------------------------------------------------------------------------------------------------------- */
 
 void ki_fetch_wait_add(ki_fetch_item *item, ki_fetch_wait *wait) {
+    KI_HELD(&item->fetcher->mutex);
+    KI_ASSERT(!wait->item);
     ki_fetcher *fetcher = item->fetcher;
     wait->item = item;
     wait->has_joined = item->state == KI_FETCH_FLYING;
@@ -151,11 +201,15 @@ void ki_fetch_wait_add(ki_fetch_item *item, ki_fetch_wait *wait) {
     }
     if (item->list == &fetcher->kept)
         leave_list(item);
+    KI_ASSERT(is_in_its_list(item));
 }
 
 void ki_fetch_forget(ki_fetch_wait *wait) {
     ki_fetch_item *item = wait->item;
     ki_fetcher *fetcher = item->fetcher;
+    KI_HELD(&fetcher->mutex);
+    KI_ASSERT(wait->previous ? wait->previous->next == wait : item->waits == wait);
+    KI_ASSERT(wait->previous_wait ? wait->previous_wait->next_wait == wait : fetcher->waits == wait);
     *(wait->previous ? &wait->previous->next : &item->waits) = wait->next;
     *(wait->next ? &wait->next->previous : &item->last_wait) = wait->previous;
     *(wait->previous_wait ? &wait->previous_wait->next_wait : &fetcher->waits) = wait->next_wait;
@@ -173,6 +227,8 @@ void ki_fetch_forget(ki_fetch_wait *wait) {
 }
 
 void ki_fetch_decide(ki_fetcher *fetcher, ki_fetch_wait *wait, ki_object *obj, const ki_error *err) {
+    KI_HELD(&fetcher->mutex);
+    KI_ASSERT(!wait->obj && (obj != NULL) != (err->code != KI_OK));
     wait->obj = ki_object_ref(obj);
     wait->err = *err;
     ki_multimap_remove(&fetcher->by_user, &wait->of_user);

@@ -2,6 +2,7 @@
  * handlers. Loop only. Each run does one thing of each kind, so that other work of the loop runs in between. */
 #include "src/factory/fetch_parts.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/engine/callback.h"
@@ -14,6 +15,8 @@
 /* Without a response, and if no other request had one since this one was sent, the server is away: until the next
  * attempt the fetcher requests no object. Any response says something of its own object only. */
 static void note_no_response(const ki_fetch_item *item, const ki_error *failure) {
+    KI_HELD(&item->fetcher->mutex);
+    KI_ASSERT(item->state == KI_FETCH_FLYING);
     ki_fetcher *fetcher = item->fetcher;
     int64_t now = ki_engine_now(fetcher->informer->engine);
     if (failure->code == KI_ERR_NO_MEMORY || fetcher->responded_at >= item->sent_at || fetcher->not_before > now)
@@ -26,12 +29,15 @@ static void note_no_response(const ki_fetch_item *item, const ki_error *failure)
 
 /* The server is not away. */
 static void note_response(ki_fetcher *fetcher) {
+    KI_HELD(&fetcher->mutex);
     fetcher->responded_at = ki_engine_now(fetcher->informer->engine);
     ki_backoff_succeeded(&fetcher->backoff);
 }
 
 /* The failure is the answer until the next attempt: ends the waits that end before. */
 static void wait_until(ki_fetch_item *item, int64_t at, const ki_error *failure) {
+    KI_HELD(&item->fetcher->mutex);
+    KI_ASSERT(failure->code);
     item->err = *failure;
     const ki_error err = ki_fetch_unknown(item);
     ki_fetch_item_set(item, KI_FETCH_WAITING, at);
@@ -51,6 +57,8 @@ static void retry_later(ki_fetch_item *item, const ki_error *err) {
 
 /* Remembers a result that nobody waits for. Takes the reference over. */
 static void remember(ki_fetch_item *item, ki_object *obj, const ki_error *err) {
+    KI_HELD(&item->fetcher->mutex);
+    KI_ASSERT(!item->waits && (obj != NULL) != (err->code != KI_OK));
     const ki_informer_options *given = &item->fetcher->informer->options.given;
     ki_object_unref(item->obj);
     item->obj = obj;
@@ -71,6 +79,8 @@ static void decide_older(ki_fetch_item *item, ki_object *obj, const ki_error *er
 
 /* Takes the reference to `obj` over. */
 static void end_request(ki_fetch_item *item, ki_object *obj, bool may_retry, const ki_error *err) {
+    KI_HELD(&item->fetcher->mutex);
+    KI_ASSERT(item->state == KI_FETCH_FLYING && item->fetcher->flying > 0);
     ki_fetcher *fetcher = item->fetcher;
     bool is_overtaken = item->is_overtaken;
     item->is_overtaken = false;
@@ -100,6 +110,7 @@ static void end_request(ki_fetch_item *item, ki_object *obj, bool may_retry, con
 
 /* The object that was fetched before is gone: readers find its last state for a while. */
 static void keep_deleted(ki_fetch_item *item) {
+    KI_ON_LOOP(item->fetcher->informer->engine);
     ki_fetcher *fetcher = item->fetcher;
     ki_mutex_lock(&fetcher->mutex);
     ki_object *last = item->obj;
@@ -156,6 +167,8 @@ static size_t places(const ki_fetcher *fetcher) {
 
 /* Sends the first wanted object if there is a place: the rest waits here, where it ends with those who asked. */
 static bool send_one(ki_fetcher *fetcher, int64_t now) {
+    KI_ON_LOOP(fetcher->informer->engine);
+    KI_HELD(&fetcher->mutex);
     ki_fetch_item *item = fetcher->wanted.first;
     if (!item || fetcher->is_closed)
         return false;
@@ -171,6 +184,7 @@ static bool send_one(ki_fetcher *fetcher, int64_t now) {
     item->is_overtaken = false;
     item->sent_at = now;
     fetcher->flying++;
+    KI_ASSERT(fetcher->flying <= places(fetcher));
     for (ki_fetch_wait *wait = item->waits; wait; wait = wait->next)
         wait->has_joined = false;
     if (send_get(item, &err)) /* no callback: it may be called under the mutex */
@@ -179,12 +193,15 @@ static bool send_one(ki_fetcher *fetcher, int64_t now) {
 }
 
 static void time_out(ki_fetch_wait *wait) {
+    KI_HELD(&wait->item->fetcher->mutex);
     const ki_error err = ki_fetch_unknown(wait->item);
     ki_fetch_decide(wait->item->fetcher, wait, NULL, &err);
 }
 
 /* The state of an item that is due ends. */
 static void end_state(ki_fetch_item *item, int64_t now) {
+    KI_HELD(&item->fetcher->mutex);
+    KI_ASSERT(item->state == KI_FETCH_WAITING || item->state == KI_FETCH_KNOWN || item->state == KI_FETCH_PAST);
     ki_fetcher *fetcher = item->fetcher;
     if (item->state == KI_FETCH_WAITING && item->waits)
         ki_fetch_item_want(item);
@@ -197,6 +214,7 @@ static void end_state(ki_fetch_item *item, int64_t now) {
 }
 
 static bool do_one_due(ki_fetcher *fetcher, int64_t now) {
+    KI_HELD(&fetcher->mutex);
     ki_fetch_due *due = (ki_fetch_due *)fetcher->due.first; /* its first member */
     if (!due || due->node.rank > now)
         return false;
@@ -208,6 +226,8 @@ static bool do_one_due(ki_fetcher *fetcher, int64_t now) {
 }
 
 static void set_timer(ki_fetcher *fetcher) {
+    KI_ON_LOOP(fetcher->informer->engine);
+    KI_HELD(&fetcher->mutex);
     if (fetcher->due.first)
         ki_timer_set(&fetcher->timer, fetcher->due.first->rank);
     else
@@ -228,6 +248,7 @@ static ki_fetch_wait *take_decided(ki_fetcher *fetcher) {
 }
 
 bool ki_fetch_call_next(ki_fetcher *fetcher) {
+    KI_ON_LOOP(fetcher->informer->engine);
     ki_fetch_wait *wait = take_decided(fetcher);
     if (!wait)
         return false;
@@ -241,6 +262,7 @@ bool ki_fetch_call_next(ki_fetcher *fetcher) {
 }
 
 void ki_fetch_run(ki_task *task, void *user) {
+    KI_ON_LOOP(((ki_fetcher *)user)->informer->engine);
     ki_fetcher *fetcher = user;
     int64_t now = ki_engine_now(fetcher->informer->engine);
     ki_mutex_lock(&fetcher->mutex);

@@ -1,6 +1,7 @@
 /* informer_table.c: see informer_table.h. Options that do not change the selection are not part of its key. */
 #include "src/factory/informer_table.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/client/named_list_watch.h"
@@ -174,6 +175,7 @@ static ki_status add(ki_informer_table *table, const ki_informer_maker *maker, k
         return status;
     }
     table->entries[place] = entry;
+    KI_ASSERT(place <= table->count && place < table->capacity);
     table->count += place == table->count;
     *ret_informer = entry->informer;
     return KI_OK;
@@ -237,7 +239,8 @@ ki_status ki_informer_table_remove(ki_informer_table *table, const ki_informer *
         if (status)
             return status;
         ki_fetcher_close(entry->fetcher);
-        (void)ki_map_remove(&table->by_key, entry->selection->key);
+        const void *removed = ki_map_remove(&table->by_key, entry->selection->key);
+        KI_ASSERT(removed == entry && !entry->next_removed);
         table->entries[i] = NULL;
         entry->next_removed = table->removed;
         table->removed = entry;

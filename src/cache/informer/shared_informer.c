@@ -543,12 +543,17 @@ void ki_informer_free_sources(ki_informer *informer) {
     informer->queue = NULL;
 }
 
+void ki_informer_cancel_tasks(ki_informer *informer) {
+    ki_task_cancel(&informer->namespaces_task);
+    ki_task_cancel(&informer->report_task);
+    ki_task_cancel(&informer->processor.log.release);
+}
+
 void ki_informer_free(ki_informer *informer) {
     if (!informer)
         return;
     const ki_allocator *allocator = ki_engine_allocator(informer->engine);
-    ki_task_cancel(&informer->namespaces_task); /* other threads may have posted them after the stop */
-    ki_task_cancel(&informer->report_task);
+    ki_informer_cancel_tasks(informer);
     free_listeners(&informer->processor.first);
     free_listeners(&informer->processor.leaving);
     ki_informer_free_sources(informer);

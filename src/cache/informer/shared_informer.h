@@ -59,7 +59,10 @@ void ki_informer_remove_handlers(ki_informer *informer);
 void ki_informer_stop(ki_informer *informer);
 /* Waits until each listener's thread has ended. After stop. Any thread but theirs, one at a time. */
 void ki_informer_join(ki_informer *informer);
-/* Calls each outstanding on_removed, then frees the informer. After join. NULL is accepted. */
+/* Cancels the tasks that other threads may have posted after the stop. Loop; after join. */
+void ki_informer_cancel_tasks(ki_informer *informer);
+/* Calls each outstanding on_removed, then frees the informer. After join, and after ki_informer_cancel_tasks if the
+ * loop still runs. NULL is accepted. */
 void ki_informer_free(ki_informer *informer);
 
 enum {
