@@ -47,7 +47,8 @@ def is_right(name):
     if deployment["metadata"]["ownerReferences"][0]["uid"] != request("GET", f"{FOOS}/{name}")["metadata"]["uid"]:
         return False
     if deployment.get("status", {}).get("availableReplicas") != wanted[name]:
-        request("PATCH", f"{DEPLOYMENTS}/{name}/status", {"status": {"availableReplicas": wanted[name]}})
+        numbers = dict.fromkeys(("replicas", "readyReplicas", "availableReplicas"), wanted[name])
+        request("PATCH", f"{DEPLOYMENTS}/{name}/status", {"status": numbers})
     return request("GET", f"{FOOS}/{name}").get("status", {}).get("availableReplicas") == wanted[name]
 
 

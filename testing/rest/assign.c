@@ -1,6 +1,7 @@
 /* assign.c: see assign.h. */
 #include "testing/rest/assign.h"
 
+#include "testing/rest/admit.h"
 #include "testing/rest/service.h"
 
 /* Sets the label kubernetes.io/metadata.name of a namespace. A body without metadata stays as it is: the check of its
@@ -75,6 +76,10 @@ ki_status kt_assign(kt_call *call, ki_str name, const char *uid, yyjson_mut_doc 
         fine = label_namespace(doc, root, name) && keep_namespace_spec(doc, root, old_root);
     else if (resource == KI_JOBS && uid)
         fine = complete_job(doc, root, name, uid);
+    else if (resource == KI_PODS && uid)
+        return kt_admit_set(call, doc, root);
+    else if (resource == KI_PODS)
+        fine = !yyjson_mut_is_obj(yyjson_mut_obj_get(root, "spec")) || kt_admit_keep(doc, root, old_root);
     else if (resource == KI_SERVICES)
         return kt_service_assign(call, name, doc, root, old_root);
     return fine ? KI_OK : KI_ERR_NO_MEMORY;

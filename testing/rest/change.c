@@ -12,6 +12,7 @@
 #include "testing/crd/custom.h"
 #include "testing/request/body.h"
 #include "testing/request/status.h"
+#include "testing/rest/admit.h"
 #include "testing/rest/assign.h"
 #include "testing/rest/conform.h"
 #include "testing/rest/service.h"
@@ -21,7 +22,6 @@
 #include "testing/schema/zeros.h"
 #include "testing/validation/validate.h"
 #include "testing/validation/validate_object.h"
-#include "testing/validation/validate_pod.h"
 #include "testing/validation/validate_service.h"
 #include "testing/values/json.h"
 
@@ -179,8 +179,6 @@ static void validate(kt_call *call, kt_causes *causes, yyjson_val *old_root, yyj
         kt_crd_validate(causes, call->allocator, root);
     else if (call->subresource.size && call->resource == KI_SERVICES)
         kt_validate_service_status(causes, yyjson_obj_get(root, "spec"), yyjson_obj_get(root, "status"));
-    else if (call->subresource.size && call->resource == KI_PODS)
-        kt_validate_pod_status(causes, old_root, yyjson_obj_get(root, "status"));
     else if (call->subresource.size && call->resource == KI_NAMESPACES)
         kt_validate_namespace_status(causes, root);
     else if (call->subresource.size && call->resource == KI_CERTIFICATESIGNINGREQUESTS)
@@ -230,6 +228,8 @@ static ki_status check_and_create(kt_call *call, const kt_write *write, yyjson_v
     ki_status status = kt_change_check_namespace(call, name.size ? name : prefix);
     if (!status)
         status = kt_grant_check(call, root);
+    if (!status && call->resource == KI_PODS)
+        status = kt_admit_check(call, name.size ? name : prefix, root);
     if (status)
         return status;
     kt_causes causes;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 enum {
+    ADDRESS_SIZE = 64, /* bytes of an IPv6 address in brackets */
     PORT_FIRST = 30000,
     PORT_LAST = 32767,
     PORT_COUNT = PORT_LAST - PORT_FIRST + 1
@@ -135,6 +136,44 @@ static void check_ports(yyjson_val *ports, used_ports *used, kt_causes *causes) 
     }
 }
 
+/* Checks the families of the addresses. The server has IPv4 alone; a service without addresses and selector can have
+ * both. */
+static void check_families(yyjson_val *spec, kt_causes *causes) {
+    static const char of_many[] = "must be 'RequireDualStack' or 'PreferDualStack' when multiple %s are specified";
+    static const char policy_field[] = "spec.ipFamilyPolicy";
+    yyjson_val *families = yyjson_obj_get(spec, "ipFamilies"), *one;
+    ki_str policy = kt_json_get_str(spec, "ipFamilyPolicy"), address = kt_json_get_str(spec, "clusterIP");
+    bool is_headless = ki_str_equals(address, "None") && yyjson_obj_size(yyjson_obj_get(spec, "selector")) == 0;
+    bool is_single = ki_str_equals(policy, "SingleStack") || (!policy.size && !is_headless);
+    size_t index, count;
+    char why[96];
+    if (is_single && yyjson_arr_size(yyjson_obj_get(spec, "clusterIPs")) > 1) {
+        snprintf(why, sizeof why, of_many, "cluster IPs");
+        kt_causes_add(causes, KT_CAUSE_INVALID, policy_field, KI_STR("SingleStack"), why);
+    }
+    if (is_single && yyjson_arr_size(families) > 1) {
+        snprintf(why, sizeof why, of_many, "IP families");
+        kt_causes_add(causes, KT_CAUSE_INVALID, policy_field, KI_STR("SingleStack"), why);
+    }
+    if (!yyjson_arr_size(families) && address.size && memchr(address.data, ':', address.size)) {
+        char list[ADDRESS_SIZE];
+        snprintf(list, sizeof list, "[\"%.*s\"]", (int)address.size, address.data);
+        kt_causes_add_value(causes, KT_CAUSE_INVALID, "spec.clusterIPs[0]", ki_str_of(list), false,
+                            "IPv6 is not configured on this cluster");
+    }
+    if (causes->count || is_headless)
+        return;
+    if (ki_str_equals(policy, "RequireDualStack"))
+        kt_causes_add(causes, KT_CAUSE_INVALID, policy_field, policy,
+                      "this cluster is not configured for dual-stack services");
+    yyjson_arr_foreach(families, index, count, one) {
+        char field[64];
+        snprintf(field, sizeof field, "spec.ipFamilies[%zu]", index);
+        if (yyjson_equals_str(one, "IPv6"))
+            kt_causes_add(causes, KT_CAUSE_INVALID, field, KI_STR("IPv6"), "not configured on this cluster");
+    }
+}
+
 ki_status kt_service_check(kt_call *call, ki_str name, yyjson_val *root) {
     yyjson_val *spec = yyjson_obj_get(root, "spec");
     ki_str type = kt_json_get_str(spec, "type");
@@ -142,6 +181,8 @@ ki_status kt_service_check(kt_call *call, ki_str name, yyjson_val *root) {
     kt_causes causes;
     kt_causes_init(&causes, call->allocator);
     if (needs_address(type))
+        check_families(spec, &causes);
+    if (!causes.count && needs_address(type))
         check_address(call, name, kt_json_get_str(spec, "clusterIP"), &causes);
     if (!causes.count && is_external(type)) {
         if (collect_ports(call, name, &used))
@@ -247,8 +288,10 @@ static void take_old(assignment *a) {
         drop(a, "healthCheckNodePort");
     if (is_external(a->old_type) && !is_external(a->type))
         drop(a, "externalTrafficPolicy");
-    if (ki_str_equals(a->old_type, "LoadBalancer") && !ki_str_equals(a->type, "LoadBalancer"))
+    if (ki_str_equals(a->old_type, "LoadBalancer") && !ki_str_equals(a->type, "LoadBalancer")) {
         yyjson_mut_obj_remove_key(a->spec, "allocateLoadBalancerNodePorts");
+        drop(a, "loadBalancerClass");
+    }
 }
 
 /* Sets an address of 10.96.0.0/12. It comes from the write's revision, so that few services have to be compared. */

@@ -216,6 +216,8 @@ static void fill_service(filler *f, yyjson_mut_val *spec) {
     put_json(f, spec, "ipFamilies", is_dual ? "[\"IPv4\",\"IPv6\"]" : "[\"IPv4\"]");
     if (is(spec, "sessionAffinity", "ClientIP"))
         put_json(f, spec, "sessionAffinityConfig", "{\"clientIP\":{\"timeoutSeconds\":10800}}");
+    else
+        yyjson_mut_obj_remove_key(spec, "sessionAffinityConfig");
     if (balanced)
         put_json(f, spec, "allocateLoadBalancerNodePorts", "true");
     if (balanced || is(spec, "type", "NodePort"))
@@ -230,7 +232,8 @@ static void fill_service(filler *f, yyjson_mut_val *spec) {
 
 static void fill_service_port(filler *f, yyjson_mut_val *obj) {
     yyjson_mut_val *port = get(obj, "port"), *target = get(obj, "targetPort");
-    if (port && (!target || (yyjson_mut_is_int(target) && !yyjson_mut_get_sint(target))))
+    bool has_target = yyjson_mut_is_str(target) ? yyjson_mut_get_len(target) > 0 : yyjson_mut_get_sint(target) != 0;
+    if (port && !has_target)
         put(f, obj, "targetPort", yyjson_mut_val_mut_copy(f->doc, port));
 }
 
@@ -464,6 +467,8 @@ static void fill_pod(filler *f, yyjson_mut_val *root) {
     yyjson_mut_val *spec = get(root, "spec");
     if (yyjson_mut_is_obj(spec))
         fill_tolerations(f, spec);
+    if (yyjson_mut_get_sint(get(spec, "terminationGracePeriodSeconds")) < 0)
+        put(f, spec, "terminationGracePeriodSeconds", yyjson_mut_sint(f->doc, 1));
     fill_requests(f, spec); /* of pods, and not of templates */
     fill_requests_of(f, get(spec, "containers"));
     fill_requests_of(f, get(spec, "initContainers"));

@@ -57,22 +57,27 @@ void kt_check_least(kt_checked *c, const char *field, yyjson_val *val, int64_t l
         kt_add_json(c, field, val, detail);
 }
 
-void kt_check_one_of(kt_causes *causes, const char *field, yyjson_val *val, const char *known) {
-    ki_str value = kt_json_str(val), rest = ki_str_of(known);
+void kt_check_known(kt_causes *causes, const char *field, ki_str text, const char *known) {
+    ki_str rest = ki_str_of(known);
     ki_buffer detail;
-    bool is_known = !val || yyjson_is_null(val);
+    bool is_known = false;
     ki_buffer_init(&detail, causes->text.allocator, 0);
     ki_buffer_append_string(&detail, "supported values: ");
     while (rest.size) {
         ki_str one = ki_str_split(rest, ',', &rest);
-        is_known = is_known || ki_str_equal(one, value);
+        is_known = is_known || ki_str_equal(one, text);
         ki_buffer_printf(&detail, "\"%.*s\"%s", (int)one.size, one.data, rest.size ? ", " : "");
     }
     if (detail.failed)
         causes->text.failed = detail.failed;
     else if (!is_known)
-        kt_causes_add(causes, KT_CAUSE_NOT_SUPPORTED, field, value, detail.data);
+        kt_causes_add(causes, KT_CAUSE_NOT_SUPPORTED, field, text, detail.data);
     ki_buffer_free(&detail);
+}
+
+void kt_check_one_of(kt_causes *causes, const char *field, yyjson_val *val, const char *known) {
+    if (val && !yyjson_is_null(val))
+        kt_check_known(causes, field, kt_json_str(val), known);
 }
 
 void kt_check_choice(kt_causes *causes, const char *path, const char *name, yyjson_val *val, const char *known) {
@@ -118,10 +123,11 @@ void kt_check_number_or_percent(kt_checked *c, const char *field, yyjson_val *va
 
 void kt_check_key(kt_causes *causes, const char *field, ki_str key) {
     const char *why = ki_label_check_key(key);
+    bool is_bare = !key.size || key.data[key.size - 1] == '/';
     if (why)
         kt_causes_add(causes, KT_CAUSE_INVALID, field, key.size ? key : KI_STR(""), why);
-    if (!key.size) /* has two problems; the second one is that of any wrong name */
-        kt_causes_add(causes, KT_CAUSE_INVALID, field, KI_STR(""), ki_label_check_key(KI_STR("-")));
+    if (why && is_bare) /* has two problems; the second one is that of any wrong name */
+        kt_causes_add(causes, KT_CAUSE_INVALID, field, key.size ? key : KI_STR(""), ki_label_check_key(KI_STR("-")));
 }
 
 static void check_expression(kt_causes *causes, const char *field, size_t at, yyjson_val *expression) {
@@ -156,9 +162,10 @@ void kt_check_selector(kt_causes *causes, const char *field, yyjson_val *selecto
     yyjson_val *key, *val;
     size_t index, count;
     const char *why;
+    char place[FIELD_SIZE];
+    snprintf(place, sizeof place, "%s.matchLabels", field);
     yyjson_obj_foreach(yyjson_obj_get(selector, "matchLabels"), index, count, key, val) {
-        if ((why = ki_label_check_key(kt_json_str(key))) != NULL)
-            kt_validate_add(causes, KT_CAUSE_INVALID, kt_json_str(key), true, why, "%s.matchLabels", field);
+        kt_check_key(causes, place, kt_json_str(key));
         if ((why = ki_label_check_value(kt_json_str(val))) != NULL)
             kt_validate_add(causes, KT_CAUSE_INVALID, kt_json_str(val), true, why, "%s.matchLabels", field);
     }

@@ -36,6 +36,8 @@ void kt_add_json(kt_checked *c, const char *field, yyjson_val *val, const char *
 void kt_add_json_as(kt_checked *c, kt_cause_type type, const char *field, yyjson_val *val, const char *detail);
 /* Adds `detail` if `val` is a number below `least`. */
 void kt_check_least(kt_checked *c, const char *field, yyjson_val *val, int64_t least, const char *detail);
+/* Checks that `text` is one of `known`, a comma-separated list. */
+void kt_check_known(kt_causes *causes, const char *field, ki_str text, const char *known);
 /* Checks that `val` is one of `known`, a comma-separated list. An absent value is valid. */
 void kt_check_one_of(kt_causes *causes, const char *field, yyjson_val *val, const char *known);
 /* Checks that the member `name` at `path` is one of `known`, a comma-separated list. An absent value is valid. */

@@ -36,6 +36,10 @@ void kt_check_volume(kt_checked *c);
 void kt_check_volume_attachment(kt_checked *c);
 void kt_check_volume_claim(kt_checked *c);
 
+/* validate_status.c */
+void kt_check_pod_status(kt_checked *c);
+void kt_check_workload_status(kt_checked *c); /* `what` is the kind */
+
 /* validate_event.c */
 void kt_check_event(kt_checked *c);
 

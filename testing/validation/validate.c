@@ -13,10 +13,6 @@
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end " \
     "with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is " \
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
-enum {
-    PORT_NAME_MAX = 15
-};
-
 #define TOO_LONG_63 "must be no more than 63 bytes"
 #define TOO_LONG_63_NAME "must be no more than 63 characters"
 #define TOO_LONG_253 "must be no more than 253 characters"
@@ -24,7 +20,9 @@ enum {
 const char *kt_validate_dns_label(ki_str name) {
     if (name.size > KI_LABEL_MAX)
         return TOO_LONG_63;
-    return ki_is_dns_label(name) ? NULL : LABEL_MESSAGE;
+    if (ki_is_dns_label(name))
+        return NULL;
+    return ki_is_subdomain(name) ? "must not contain dots" : LABEL_MESSAGE;
 }
 
 const char *kt_validate_wildcard(ki_str name) {
@@ -43,24 +41,6 @@ const char *kt_validate_segment(ki_str name) {
     return memchr(name.data, '%', name.size) ? "may not contain '%'" : NULL;
 }
 
-const char *kt_validate_port_name(ki_str name) {
-    bool has_letter = false;
-    if (!name.size || name.size > PORT_NAME_MAX)
-        return "must be no more than 15 characters";
-    for (size_t i = 0; i < name.size; i++) {
-        char c = name.data[i];
-        bool is_letter = c >= 'a' && c <= 'z';
-        has_letter = has_letter || is_letter;
-        if (!is_letter && !(c >= '0' && c <= '9') && c != '-')
-            return "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)";
-    }
-    if (!has_letter)
-        return "must contain at least one letter (a-z)";
-    if (name.data[0] == '-' || name.data[name.size - 1] == '-')
-        return "must not begin or end with a hyphen";
-    return memmem(name.data, name.size, "--", 2) ? "must not contain consecutive hyphens" : NULL;
-}
-
 /* Checks a name of an object of this resource. `is_prefix`: the name is a generateName. */
 static const char *validate_name(const ki_resource *resource, ki_str name, bool is_prefix) {
     if (strcmp(resource->group, "rbac.authorization.k8s.io") == 0 || resource == KI_APISERVICES)
@@ -70,11 +50,9 @@ static const char *validate_name(const ki_resource *resource, ki_str name, bool 
     bool is_core = resource->group[0] == '\0';
     if (is_prefix && name.size && name.data[name.size - 1] == '-')
         name.size--; /* the generated part follows */
-    if (is_core && (strcmp(resource->plural, "namespaces") == 0 || strcmp(resource->plural, "services") == 0)) {
-        if (name.size > KI_LABEL_MAX)
-            return TOO_LONG_63_NAME;
-        return ki_is_dns_label(name) ? NULL : LABEL_MESSAGE;
-    }
+    if ((is_core && (strcmp(resource->plural, "namespaces") == 0 || strcmp(resource->plural, "services") == 0)) ||
+        (strcmp(resource->group, "apps") == 0 && strcmp(resource->plural, "statefulsets") == 0))
+        return name.size > KI_LABEL_MAX ? TOO_LONG_63_NAME : kt_validate_dns_label(name);
     return ki_label_check_subdomain(name);
 }
 

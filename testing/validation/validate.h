@@ -14,9 +14,8 @@
 
 /* Returns a static error message; NULL if the value is valid. */
 const char *kt_validate_dns_label(ki_str name);
-const char *kt_validate_segment(ki_str name);   /* of a path */
-const char *kt_validate_port_name(ki_str name); /* of a container's port */
-const char *kt_validate_wildcard(ki_str name);  /* "*.example.com" */
+const char *kt_validate_segment(ki_str name);  /* of a path */
+const char *kt_validate_wildcard(ki_str name); /* "*.example.com" */
 /* Adds the problems of name, generateName (both unless `is_update`), labels and annotations. */
 void kt_validate_meta(kt_causes *causes, const ki_resource *resource, yyjson_val *meta, bool is_update);
 /* Adds the problems of the annotations' size, owner references, finalizers, and fields that cannot change. `old_meta`

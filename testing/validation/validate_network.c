@@ -3,6 +3,7 @@
 
 #include "src/object/label.h"
 #include "testing/validation/address.h"
+#include "testing/validation/field_rules.h"
 #include "testing/validation/validate.h"
 #include "testing/values/json.h"
 
@@ -142,9 +143,8 @@ static void check_policy_port(kt_checked *c, const char *path, yyjson_val *port)
     int64_t first = yyjson_get_sint(number), end_number = yyjson_get_sint(last);
     if (yyjson_is_int(number) && (first < 1 || first > PORT_MAX))
         kt_add_json(c, field, number, PORT_RANGE);
-    const char *why = yyjson_is_str(number) ? kt_validate_port_name(kt_json_str(number)) : NULL;
-    if (why)
-        kt_causes_add(c->causes, KT_CAUSE_INVALID, field, kt_json_str(number), why);
+    if (yyjson_is_str(number))
+        kt_check_port_name(c->causes, field, kt_json_str(number));
     if (!has(port, "endPort"))
         return;
     if (!has(port, "port"))

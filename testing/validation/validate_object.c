@@ -16,7 +16,11 @@ static void ingress(kt_checked *c) {
 }
 
 static void pod(kt_checked *c) {
-    kt_validate_pod_spec(c->causes, "spec", c->spec, true);
+    kt_validate_pod_spec(c->causes, "spec", c->spec, NULL);
+    if (!c->old && kt_json_get_str(c->spec, "nodeName").size &&
+        yyjson_arr_size(yyjson_obj_get(c->spec, "schedulingGates")))
+        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.nodeName", KI_STR(""),
+                      "cannot be set until all schedulingGates have been cleared");
     if (c->old)
         kt_validate_pod_update(c->causes, c->arena.allocator, c->old_spec, c->spec);
 }
@@ -48,6 +52,8 @@ static const kind kinds[] = {
     { "", "persistentvolumeclaims", "persistent volume claim", kt_check_volume_claim },
     { "", "persistentvolumes", "persistent volume", kt_check_volume },
     { "", "pods", "pod", pod },
+    { "", "podtemplates", "pod template", kt_check_pod_template },
+    { "", "replicationcontrollers", "replication controller", kt_check_replication },
     { "", "resourcequotas", "resource quota", kt_check_resource_quota },
     { "", "secrets", "secret", kt_check_secret },
     { "", "services", "service", service },
@@ -85,7 +91,14 @@ static const kind kinds[] = {
 /* Checks of updates of the status. */
 static const kind statuses[] = {
     { "", "nodes", "node", kt_check_node_status },
+    { "", "pods", "pod", kt_check_pod_status },
+    { "", "replicationcontrollers", "replication controller", kt_check_workload_status },
     { "", "resourcequotas", "resource quota", kt_check_resource_quota_status },
+    { "apps", "daemonsets", "daemonset", kt_check_workload_status },
+    { "apps", "deployments", "deployment", kt_check_workload_status },
+    { "apps", "replicasets", "replica set", kt_check_workload_status },
+    { "apps", "statefulsets", "statefulset", kt_check_workload_status },
+    { "batch", "jobs", "job", kt_check_workload_status },
     { "resource.k8s.io", "resourceclaims", "resource claim", kt_check_resource_claim_status },
 };
 

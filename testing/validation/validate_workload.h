@@ -10,5 +10,7 @@ void kt_check_daemon_set(kt_checked *c);
 void kt_check_stateful_set(kt_checked *c);
 void kt_check_job(kt_checked *c);
 void kt_check_cron_job(kt_checked *c);
+void kt_check_replication(kt_checked *c);
+void kt_check_pod_template(kt_checked *c);
 
 #endif

@@ -186,6 +186,7 @@ EXAMPLE_WEBSITE_TEST(a_website_is_served_changed_repaired_and_deleted) {
     ki_object_unref(deployment);
     ki_object_unref(site);
 
+    ki_object_unref(set_number(KI_DEPLOYMENTS, "status.replicas", 2, "status"));
     ki_object_unref(set_number(KI_DEPLOYMENTS, "status.readyReplicas", 2, "status"));
     wait_for(websites, (wanted){ .condition = "True", .message = "2 of 2 replicas are ready" });
     site = hello(websites);

@@ -44,10 +44,11 @@ REST_TEST(objects_get_what_a_real_server_fills_in) {
             "\"successThreshold\":1,\"failureThreshold\":3",
             "\"grpc\":{\"port\":1,\"service\":\"\"}", "\"periodSeconds\":3" } },
         { CORE "pods",
-          CONTAINER("\"image\":\"i\",\"env\":[{\"name\":\"A\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"x\"}}}],"
+          CONTAINER("\"image\":\"i\",\"env\":[{\"name\":\"A\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"spec."
+                    "nodeName\"}}}],"
                     "\"lifecycle\":{"
                     "\"preStop\":{\"httpGet\":{\"port\":1}}}"),
-          { "\"fieldRef\":{\"fieldPath\":\"x\",\"apiVersion\":\"v1\"}", "\"scheme\":\"HTTP\"" } },
+          { "\"fieldRef\":{\"fieldPath\":\"spec.nodeName\",\"apiVersion\":\"v1\"}", "\"scheme\":\"HTTP\"" } },
         { CORE "pods",
           CONTAINER("\"image\":\"i\",\"resources\":{\"limits\":{\"cpu\":\"1\",\"memory\":\"1Gi\"}}"),
           { "\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"}", "\"qosClass\":\"Guaranteed\"" } },

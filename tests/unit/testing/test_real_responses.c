@@ -356,12 +356,12 @@ TABLE_TEST(times_are_parsed_and_metadata_stays, "times")
 TABLE_TEST(field_selectors_know_unset_fields, "selectors")
 TABLE_TEST(services_get_addresses_and_ports, "services")
 TABLE_TEST(pods_jobs_bindings_and_dry_runs, "pods")
+TABLE_TEST(templates_and_numbers_of_workloads_are_checked, "workloads")
 TABLE_TEST(lists_watches_and_namespaces_that_end, "lists")
 TABLE_TEST(deletes_respond_with_the_object_or_a_status, "deletes")
 TABLE_TEST(quantities_are_stored_in_their_canonical_form, "quantities")
 TABLE_TEST(scales_are_applied_and_requests_for_certificates_approved, "subresources")
 TABLE_TEST(objects_of_rarer_kinds_get_their_defaults, "defaults")
-TABLE_TEST(values_that_are_not_checked_are_known, "unchecked")
 TABLE_TEST(values_that_a_kind_does_not_take_are_rejected, "values")
 
 REST_TEST(the_readmes_give_the_number_of_requests) {

@@ -1,0 +1,14 @@
+/* validate_scheduling.h: checks where a pod can run: tolerations, affinity, spread, gates. validate_pod.c calls it. */
+#ifndef KT_VALIDATION_VALIDATE_SCHEDULING_H
+#define KT_VALIDATION_VALIDATE_SCHEDULING_H
+
+#include "testing/values/causes.h"
+
+#include <yyjson.h>
+
+/* Adds the problems of a pod's spec, whose place is `path`. */
+void kt_check_scheduling(kt_causes *causes, const char *path, yyjson_val *spec);
+/* Adds the problems of a term that selects nodes. `checks_values`: the values must be those of labels. */
+void kt_check_node_term(kt_causes *causes, const char *path, yyjson_val *term, bool checks_values);
+
+#endif
