@@ -24,7 +24,8 @@ static inline bool ki_str_equal(ki_str a, ki_str b) {
 }
 
 static inline bool ki_str_equals(ki_str a, const char *text) {
-    return ki_str_equal(a, ki_str_of(text));
+    size_t size = text ? strlen(text) : 0;
+    return a.size == size && (size == 0 || memcmp(a.data, text, size) == 0);
 }
 
 bool ki_str_starts_with(ki_str text, ki_str prefix);

@@ -384,20 +384,6 @@ enum {
     KINDS = sizeof kinds / sizeof *kinds
 };
 
-/* Runs one unit of one kind of work. Returns false if there was none or the bound is reached. Reads the clock, unless
- * it was read since the last unit. */
-static bool run_unit(ki_engine *engine, bool (*kind)(ki_engine *engine), bool is_read) {
-    KI_ASSERT(ki_engine_on_loop(engine) && engine->dispatching);
-    if (!can_continue(engine))
-        return false;
-    if (!is_read)
-        engine->now = ki_engine_clock(engine);
-    if (!kind(engine))
-        return false;
-    engine->work_left--;
-    return true;
-}
-
 /* glibc's malloc keeps freed blocks aside, and one later call merges and sorts all of them: milliseconds after a large
  * list was released. A block that is too large for its caches makes it do so now, for the blocks of the last units of
  * work. The sizes differ, because an exact fit would end the sorting. */
@@ -427,9 +413,13 @@ static ki_status run_once(ki_engine *engine, int max_work, int timeout_ms, ki_er
     engine->work_left = max_work;
     engine->dispatching = true;
     for (unsigned idle = 0; idle < KINDS && can_continue(engine);) {
-        bool (*kind)(ki_engine * engine) = kinds[engine->next_kind];
+        bool (*run_unit)(ki_engine * engine) = kinds[engine->next_kind];
         engine->next_kind = (engine->next_kind + 1) % KINDS;
-        idle = run_unit(engine, kind, idle > 0) ? 0 : idle + 1;
+        if (idle == 0) /* else nothing has run since */
+            engine->now = ki_engine_clock(engine);
+        bool has_run = run_unit(engine);
+        engine->work_left -= has_run;
+        idle = has_run ? 0 : idle + 1;
     }
     settle_memory(engine, max_work - engine->work_left);
     engine->dispatching = false;

@@ -10,17 +10,8 @@
 #include "src/object/path.h"
 #include "src/object/value.h"
 
-static const char *at(const ki_object *obj, uint32_t place) {
-    return (const char *)obj + place;
-}
-
-/* Returns the string behind another one. */
-static const char *behind(const char *text) {
-    return text + strlen(text) + 1;
-}
-
 const char *ki_object_key(const ki_object *obj) {
-    return at(obj, obj->key_at);
+    return (const char *)obj + obj->key_at;
 }
 
 const char *ki_object_namespace(const ki_object *obj) {
@@ -29,15 +20,17 @@ const char *ki_object_namespace(const ki_object *obj) {
 
 const char *ki_object_name(const ki_object *obj) {
     uint32_t size = obj->group->namespace_size;
-    return at(obj, obj->key_at + (size ? size + 1 : 0));
+    return ki_object_key(obj) + (size ? size + 1 : 0);
 }
 
 const char *ki_object_uid(const ki_object *obj) {
-    return behind(ki_object_key(obj));
+    const char *key = ki_object_key(obj);
+    return key + strlen(key) + 1; /* one string is behind the other */
 }
 
 const char *ki_object_resource_version(const ki_object *obj) {
-    return behind(ki_object_uid(obj));
+    const char *uid = ki_object_uid(obj);
+    return uid + strlen(uid) + 1;
 }
 
 const char *ki_object_api_version(const ki_object *obj) {
@@ -73,7 +66,7 @@ size_t ki_object_label_count(const ki_object *obj) {
 }
 
 const void *ki_object_view(const ki_object *obj) {
-    return ki_format_of(obj)->view ? at(obj, KI_OBJECT_VIEW_AT) : NULL;
+    return ki_format_of(obj)->view ? (const char *)obj + KI_OBJECT_VIEW_AT : NULL;
 }
 
 #define ONLY_METADATA "the cache keeps only the metadata" /* of a message */

@@ -57,10 +57,6 @@ typedef struct parts {
     ki_view_needs view; /* zero without a view */
 } parts;
 
-static ki_object *writable(const ki_object *obj) {
-    return (ki_object *)(uintptr_t)obj; /* only the reference count of an object changes */
-}
-
 /* --- what the header needs ---------------------------------------------------------------------------------------- */
 
 static ki_status read_text(yyjson_val *object, ki_str member, const char *what, ki_str *ret_text, ki_error *err) {
@@ -765,7 +761,7 @@ bool ki_object_is_same_state(const ki_object *a, const ki_object *b) {
 ki_object *ki_object_ref(const ki_object *obj) {
     if (!obj)
         return NULL;
-    ki_object *owned = writable(obj);
+    ki_object *owned = (ki_object *)(uintptr_t)obj; /* only the reference count of an object changes */
     ki_refcount_inc(&owned->refs);
     return owned;
 }
@@ -787,6 +783,7 @@ static void __attribute__((noinline)) free_object(ki_object *owned) {
 }
 
 void ki_object_unref(const ki_object *obj) {
-    if (obj && ki_refcount_dec(&writable(obj)->refs))
-        free_object(writable(obj));
+    ki_object *owned = (ki_object *)(uintptr_t)obj;
+    if (owned && ki_refcount_dec(&owned->refs))
+        free_object(owned);
 }
