@@ -288,7 +288,8 @@ ki_status ki_informer_process_drained(void *user, ki_error *err) {
     if (!status)
         ki_feeds_catch_up(informer);
     note_synced(informer);
-    if (!status && ki_feeds_are_listed(informer) && ki_informer_note_set(informer))
+    if (!status && atomic_load(&informer->has_new_set) && ki_feeds_are_listed(informer) &&
+        ki_informer_note_set(informer))
         ki_processor_mark(&informer->processor, KI_MARK_NAMESPACES);
     end_step(informer, !status);
     const ki_deltas none = { .count = 0 };

@@ -162,13 +162,6 @@ static ki_status queue_event(ki_reflector *reflector, ki_event_type type, ki_obj
     return status;
 }
 
-/* Returns true for an event that would bring back an object whose deletion was read. */
-static bool is_before_deletion(const ki_reflector *reflector, ki_event_type type, const ki_object *obj) {
-    return type != KI_EVENT_DELETE &&
-           ki_reflector_is_older(ki_object_resource_version(obj), reflector->resource_version) &&
-           ki_past_deletions_have(reflector->past_deletions, obj);
-}
-
 /* Returns true for a deletion with the version of the known state: the object is hidden and can come back as it is. */
 static bool is_hidden(ki_event_type type, const ki_object *obj, const ki_object *known) {
     return type == KI_EVENT_DELETE && known &&
@@ -178,9 +171,8 @@ static bool is_hidden(ki_event_type type, const ki_object *obj, const ki_object 
 
 /* Returns false for an event that changes nothing in the store: the server may not be as far as the cache. Notes a
  * change with an old version: of an object that had its version before it was shown or hidden, or of a server whose
- * versions are those of single objects. */
-static bool brings_change(ki_reflector *reflector, ki_event_type type, ki_object *obj) {
-    ki_order order = ki_resource_version_compare(ki_object_resource_version(obj), reflector->resource_version);
+ * versions are those of single objects. `order`: of the event's version and the reflector's. */
+static bool brings_change(ki_reflector *reflector, ki_event_type type, ki_object *obj, ki_order order) {
     ki_object *known = ki_reflector_known(reflector, ki_object_key(obj));
     const ki_change change = { .type = type, .obj = obj };
     bool changes = known ? !ki_unreadable_drops(reflector->shared.unreadable, &change, known)
@@ -225,10 +217,15 @@ static bool advance_by(ki_reflector *reflector, ki_event_type type, const char *
     return type != KI_EVENT_ADD && advance_to(reflector, highest);
 }
 
-/* Takes an event of a watch. */
+/* Takes an event of a watch, unless it would bring back an object whose deletion was read. */
 static void take_event(ki_reflector *reflector, ki_event_type type, ki_object *obj) {
     ki_error err = KI_ERROR_INIT;
-    bool is_change = brings_change(reflector, type, obj);
+    ki_order order = ki_resource_version_compare(ki_object_resource_version(obj), reflector->resource_version);
+    if (type != KI_EVENT_DELETE && order == KI_ORDER_OLDER && ki_past_deletions_have(reflector->past_deletions, obj)) {
+        ki_metrics_add(reflector->shared.metrics, KI_METRIC_REPEATED, 1);
+        return;
+    }
+    bool is_change = brings_change(reflector, type, obj, order);
     if (is_change)
         ki_reflector_note_version_known(reflector);
     ki_status status = queue_event(reflector, type, obj, &err);
@@ -253,8 +250,6 @@ static void on_event(ki_event_type type, ki_object *obj, void *user) {
     reflector->watch.before_bookmark[0] = '\0';
     if (reflector->phase == KI_REFLECTOR_STREAMS)
         collect_event(reflector, type, obj);
-    else if (is_before_deletion(reflector, type, obj))
-        ki_metrics_add(reflector->shared.metrics, KI_METRIC_REPEATED, 1);
     else
         take_event(reflector, type, obj);
 }
