@@ -81,6 +81,7 @@ static bool has_account(const kt_cluster *cluster, const kt_user *user) {
 }
 
 bool kt_auth_find(const kt_cluster *cluster, ki_str secret, int64_t now_ms, kt_user *ret_user) {
+    KT_HOLDS(cluster);
     const kt_token *token = find_token(&cluster->auth, secret);
     if (!token || (token->expires_ms && (token->expires_ms <= now_ms || !has_account(cluster, &token->user))))
         return false;

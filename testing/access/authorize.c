@@ -81,6 +81,7 @@ static bool is_always_allowed(const kt_user *user, const kt_attributes *wanted) 
 
 bool kt_auth_allows(const kt_cluster *cluster, const kt_user *user, const kt_attributes *wanted, char *ret_why,
                     size_t why_size) {
+    KT_HOLDS(cluster);
     const kt_auth *auth = &cluster->auth;
     if (ret_why && why_size)
         ret_why[0] = '\0';

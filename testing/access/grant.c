@@ -4,6 +4,7 @@
 #include "src/base/memory.h"
 #include "testing/access/authorize.h"
 #include "testing/access/rbac.h"
+#include "testing/cluster/cluster_state.h"
 #include "testing/request/status.h"
 #include "testing/values/json.h"
 
@@ -334,6 +335,7 @@ static ki_status check_binding(kt_call *call, yyjson_val *root, ki_str name) {
 }
 
 ki_status kt_grant_check(kt_call *call, yyjson_val *root) {
+    KT_HOLDS(call->cluster);
     const ki_resource *resource = call->resource;
     if (!kt_cluster_auth(call->cluster)->rbac || strcmp(resource->group, RBAC) != 0 ||
         kt_user_is_in(&call->user, "system:masters"))

@@ -104,6 +104,7 @@ static bool visit_bindings(const walk *w, const kt_storage *bindings, size_t beg
 
 bool kt_rbac_each_rule(const kt_cluster *cluster, const kt_user *user, ki_str ns,
                        bool (*visit)(yyjson_val *rule, const char *why, void *context), void *context) {
+    KT_HOLDS(cluster);
     const walk w = { cluster, user, visit, context };
     const kt_storage *everywhere = storage_of(cluster, "clusterrolebindings"),
                      *local = storage_of(cluster, "rolebindings");
@@ -179,6 +180,7 @@ static bool visit_check(yyjson_val *rule, const char *why, void *context) {
 
 bool kt_rbac_allows(const kt_cluster *cluster, const kt_user *user, const kt_attributes *wanted, char *ret_why,
                     size_t why_size) {
+    KT_HOLDS(cluster);
     check q = { wanted, ret_why, why_size };
     return kt_rbac_each_rule(cluster, user, wanted->ns, visit_check, &q);
 }

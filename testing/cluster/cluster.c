@@ -27,7 +27,18 @@ bool kt_cluster_is_first_namespace(ki_str name) {
     return false;
 }
 
+#ifdef KI_ASSERTIONS
+bool kt_cluster_is_held(const kt_cluster *cluster) {
+    return !cluster->lock || ki_mutex_is_held(cluster->lock);
+}
+#endif
+
+void kt_cluster_set_lock(kt_cluster *cluster, const ki_mutex *lock) {
+    cluster->lock = lock;
+}
+
 uint64_t kt_cluster_random(kt_cluster *cluster) { /* splitmix64 */
+    KT_HOLDS(cluster);
     if (cluster->options.random)
         return cluster->options.random();
     uint64_t z = cluster->random += 0x9e3779b97f4a7c15u;
@@ -178,6 +189,7 @@ void kt_cluster_free(kt_cluster *cluster) {
 }
 
 kt_storage *kt_storage_find(const kt_cluster *cluster, ki_str group, ki_str version, ki_str plural) {
+    KT_HOLDS(cluster);
     char path[KT_PATH_MAX_SIZE];
     size_t size = format_path(path, group, version, plural);
     return size ? ki_map_get(&cluster->by_path, (ki_str){ path, size }) : NULL;
@@ -193,6 +205,7 @@ kt_storage *kt_storage_at(const kt_cluster *cluster, size_t index) {
 }
 
 ki_status kt_cluster_reconcile(kt_cluster *cluster, int64_t now_ms) {
+    KT_HOLDS(cluster);
     ki_status status = kt_crd_sync(cluster, now_ms);
     if (!status)
         status = kt_cluster_collect_garbage(cluster, now_ms);
@@ -220,16 +233,19 @@ uint64_t kt_cluster_revision(const kt_cluster *cluster) {
 }
 
 void kt_cluster_close_watches(kt_cluster *cluster) {
+    KT_HOLDS(cluster);
     for (size_t i = 0; i < cluster->storage_count; i++)
         kt_watchers_close_all(cluster->storages[i]);
 }
 
 void kt_cluster_cut_watches(kt_cluster *cluster) {
+    KT_HOLDS(cluster);
     for (size_t i = 0; i < cluster->storage_count; i++)
         kt_watchers_cut_all(cluster->storages[i]);
 }
 
 size_t kt_cluster_open_watches(const kt_cluster *cluster, const ki_resource *resource) {
+    KT_HOLDS(cluster);
     const kt_storage *of = resource ? kt_storage_of(cluster, resource) : NULL;
     size_t count = 0;
     for (size_t i = 0; i < cluster->storage_count; i++) {
@@ -271,6 +287,7 @@ ki_status kt_cluster_get(const kt_cluster *cluster, const ki_resource *resource,
 
 bool kt_cluster_next(const kt_cluster *cluster, const ki_resource *resource, size_t *cursor, ki_str *ret_key,
                      ki_str *ret_json) {
+    KT_HOLDS(cluster);
     kt_storage *storage = kt_storage_of(cluster, resource);
     if (!storage || *cursor >= storage->store->count)
         return false;

@@ -11,6 +11,7 @@
 #include <kinformer/resource.h>
 
 #include "src/base/string_view.h"
+#include "src/engine/thread.h"
 
 #include <stdbool.h>
 
@@ -36,6 +37,8 @@ ki_status kt_cluster_new(const ki_allocator *allocator, const kt_cluster_options
 /* Frees the cluster. The caller frees every response with a watch first. NULL is allowed. */
 void kt_cluster_free(kt_cluster *cluster);
 
+/* From now on `lock` guards the cluster; NULL: one thread has it. */
+void kt_cluster_set_lock(kt_cluster *cluster, const ki_mutex *lock);
 /* Returns the users, tokens and rules (access/auth.h). */
 struct kt_auth *kt_cluster_auth(kt_cluster *cluster);
 const ki_allocator *kt_cluster_allocator(const kt_cluster *cluster);

@@ -3,7 +3,9 @@
 #ifndef KT_CLUSTER_CLUSTER_STATE_H
 #define KT_CLUSTER_CLUSTER_STATE_H
 
+#include "src/base/assert.h"
 #include "src/base/map.h"
+#include "src/engine/thread.h"
 #include "testing/access/auth.h"
 #include "testing/cluster/storage.h"
 #include "testing/faults/fault.h"
@@ -38,7 +40,12 @@ struct kt_cluster {
     kt_faults faults;
     kt_request_log requests; /* of clients, for tests */
     ki_buffer scratch;       /* working space for an object's JSON */
+    const ki_mutex *lock;    /* of the front that serves the cluster; NULL: one thread has it */
 };
+
+/* The caller holds the cluster. */
+#define KT_HOLDS(cluster) KI_ASSERT_AS(kt_cluster_is_held(cluster), "the caller holds the cluster")
+bool kt_cluster_is_held(const kt_cluster *cluster); /* in builds with assertions only */
 
 /* Returns the next random number, from the system or the cluster's seed. */
 uint64_t kt_cluster_random(kt_cluster *cluster);

@@ -1,5 +1,6 @@
 /* crd_sync.c: see crd_sync.h. */
 #include "testing/cluster/crd_sync.h"
+#include "src/base/assert.h"
 #include "src/base/memory.h"
 #include "src/base/rfc3339.h"
 #include "testing/cluster/cluster_state.h"
@@ -88,6 +89,7 @@ static kt_storage *take_retired(kt_cluster *cluster, const char *path) {
 }
 
 static void retire(kt_cluster *cluster, kt_storage *storage) {
+    KI_ASSERT(!storage->next_retired && cluster->retired != storage);
     storage->next_retired = cluster->retired;
     cluster->retired = storage;
 }
@@ -273,6 +275,7 @@ static ki_status sync_one(kt_storage *crds, kt_object *crd, int64_t now_ms) {
 }
 
 ki_status kt_crd_sync(kt_cluster *cluster, int64_t now_ms) {
+    KT_HOLDS(cluster);
     kt_storage *crds = cluster->definitions;
     if (cluster->crd_synced == crds->first_seq + crds->history.count)
         return KI_OK;

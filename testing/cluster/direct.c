@@ -130,6 +130,7 @@ static ki_status put(const kt_write *write, ki_str ns, ki_str name, yyjson_val *
 
 ki_status kt_cluster_put_json(kt_cluster *cluster, const ki_resource *resource, ki_str json, int64_t now_ms,
                               uint64_t *ret_revision, ki_error *err) {
+    KT_HOLDS(cluster);
     kt_write write = { .storage = kt_storage_of(cluster, resource), .now_ms = now_ms, .subresource = "" };
     if (!write.storage)
         return ki_error_set(err, KI_ERR_INVALID, "the cluster has no resource %s", resource->plural);
@@ -170,6 +171,7 @@ ki_status kt_cluster_put_json(kt_cluster *cluster, const ki_resource *resource, 
 
 ki_status kt_cluster_delete(kt_cluster *cluster, const ki_resource *resource, const char *ns, const char *name,
                             int64_t now_ms, ki_error *err) {
+    KT_HOLDS(cluster);
     kt_storage *storage = kt_storage_of(cluster, resource);
     kt_object *old = storage ? kt_storage_get(storage, ki_str_of(ns), ki_str_of(name)) : NULL;
     if (!old)
@@ -206,6 +208,7 @@ static ki_status remove_all(kt_storage *storage, ki_str ns, int64_t now_ms) {
 
 ki_status kt_cluster_delete_all(kt_cluster *cluster, const ki_resource *resource, const char *ns, int64_t now_ms,
                                 ki_error *err) {
+    KT_HOLDS(cluster);
     kt_storage *only = resource ? kt_storage_of(cluster, resource) : NULL;
     ki_status status = KI_OK;
     if (resource && !only)

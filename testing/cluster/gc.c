@@ -5,6 +5,7 @@
 #include "testing/cluster/cluster.h"
 #include "testing/cluster/crd_sync.h"
 
+#include "src/base/assert.h"
 #include "src/base/memory.h"
 #include "testing/cluster/cluster_state.h"
 #include "testing/cluster/owners.h"
@@ -383,6 +384,7 @@ static ki_status handle_change(kt_cluster *cluster, kt_storage *storage, kt_even
 }
 
 ki_status kt_cluster_collect_garbage(kt_cluster *cluster, int64_t now_ms) {
+    KT_HOLDS(cluster);
     if (!cluster->options.collects_garbage)
         return KI_OK;
     if (cluster->gc_revision > cluster->revision) /* the cluster was rewound */
@@ -402,6 +404,7 @@ ki_status kt_cluster_collect_garbage(kt_cluster *cluster, int64_t now_ms) {
         if (status)
             return status;
         cluster->gc_revision = revision;
+        KI_ASSERT(cluster->gc_revision <= cluster->revision);
     }
     return KI_OK;
 }

@@ -1,6 +1,8 @@
 /* history.c: the events of a cluster: search by revision, limits, compaction. */
 #include "testing/cluster/cluster_state.h"
 
+#include "src/base/assert.h"
+
 uint64_t kt_storage_seq_after(const kt_storage *storage, uint64_t revision) {
     storage = storage->store;
     size_t low = 0, high = storage->history.count;
@@ -24,9 +26,12 @@ const kt_event *kt_storage_event(const kt_storage *storage, uint64_t seq) {
 static void drop_oldest(kt_cluster *cluster) {
     kt_storage *storage = NULL;
     kt_event event;
+    KT_HOLDS(cluster);
     if (!ki_ring_pop(&cluster->log, &storage) || !ki_ring_pop(&storage->history, &event))
         return;
     storage->first_seq++;
+    KI_ASSERT(event.revision > cluster->compacted && event.revision <= cluster->revision);
+    KI_ASSERT(cluster->history_bytes >= event.obj->json.size);
     cluster->compacted = event.revision;
     cluster->history_bytes -= event.obj->json.size;
     kt_object_unref(event.obj);
@@ -48,6 +53,7 @@ void kt_cluster_trim(kt_cluster *cluster, int64_t now_ms) {
 }
 
 void kt_cluster_compact(kt_cluster *cluster, uint64_t revision) {
+    KT_HOLDS(cluster);
     if (revision == 0 || revision > cluster->revision)
         revision = cluster->revision;
     const kt_event *event;

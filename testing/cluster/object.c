@@ -1,6 +1,7 @@
 /* object.c: see object.h. An object is one block of memory. */
 #include "testing/cluster/object.h"
 
+#include "src/base/assert.h"
 #include "src/base/memory.h"
 #include "testing/crd/custom.h"
 #include "testing/values/json.h"
@@ -212,6 +213,7 @@ static ki_status pack(const kt_object *draft, kt_object **ret_obj) {
     obj->json = copy_text(&at, draft->json);
     copy_pairs(&at, obj->labels, draft->labels, draft->label_count);
     copy_pairs(&at, obj->fields, draft->fields, draft->field_count);
+    KI_ASSERT(at == (char *)obj + size);
     *ret_obj = obj;
     return KI_OK;
 }
@@ -288,6 +290,8 @@ ki_status kt_object_new(const ki_allocator *allocator, const ki_resource_info *i
     append_meta(scratch, meta, revision, &draft.revision_offset);
     draft.meta_end = scratch->size;
     append_rest(scratch, root, status_root, &draft.status_start);
+    KI_ASSERT(scratch->failed || (draft.meta_start < draft.revision_offset && draft.revision_offset < draft.meta_end &&
+                                  draft.meta_end <= draft.status_start));
     ki_buffer_append_char(scratch, '}');
     if (scratch->failed)
         return scratch->failed;
@@ -313,11 +317,13 @@ ki_status kt_object_with_revision(const kt_object *obj, uint64_t revision, ki_bu
 }
 
 kt_object *kt_object_ref(kt_object *obj) {
+    KI_ASSERT(obj->refs > 0);
     obj->refs++;
     return obj;
 }
 
 void kt_object_unref(kt_object *obj) {
+    KI_ASSERT(!obj || obj->refs > 0);
     if (obj && --obj->refs == 0)
         ki_free(obj->allocator, obj);
 }

@@ -2,6 +2,7 @@
  * quote has a backslash. */
 #include "testing/cluster/owners.h"
 
+#include "src/base/assert.h"
 #include "src/base/memory.h"
 #include "testing/cluster/cluster_state.h"
 
@@ -32,6 +33,8 @@ ki_status kt_owners_add(kt_storage *store, kt_object *obj) {
     kt_owners *owners = ki_alloc_zero(&cluster->allocator, sizeof *owners + count * sizeof owners->each[0]);
     if (!owners)
         return KI_ERR_NO_MEMORY;
+    KT_HOLDS(cluster);
+    KI_ASSERT(!obj->owners);
     obj->owners = owners;
     const char *at = first;
     for (; owners->count < count; owners->count++) {

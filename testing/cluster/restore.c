@@ -49,6 +49,7 @@ static ki_status restore_all(kt_cluster *cluster, kt_snapshot *const *snapshots,
 }
 
 ki_status kt_cluster_rewind(kt_cluster *cluster, uint64_t events, int64_t now_ms) {
+    KT_HOLDS(cluster);
     uint64_t least = cluster->compacted > 0 ? cluster->compacted : 1;
     uint64_t revision = cluster->revision - least > events ? cluster->revision - events : least;
     size_t count = cluster->storage_count;
@@ -67,6 +68,7 @@ ki_status kt_cluster_rewind(kt_cluster *cluster, uint64_t events, int64_t now_ms
 }
 
 ki_status kt_cluster_reset(kt_cluster *cluster, int64_t now_ms, ki_error *err) {
+    KT_HOLDS(cluster);
     uint64_t first = cluster->options.first_revision ? cluster->options.first_revision : 1;
     ki_status status = restore_all(cluster, NULL, first, now_ms);
     return status ? status : kt_cluster_add_namespaces(cluster, err);

@@ -1,6 +1,7 @@
 /* storage.c: see storage.h. */
 #include "testing/cluster/storage.h"
 
+#include "src/base/assert.h"
 #include "src/base/memory.h"
 #include "testing/cluster/cluster_state.h"
 #include "testing/cluster/owners.h"
@@ -78,7 +79,14 @@ kt_object *kt_storage_get(const kt_storage *storage, ki_str ns, ki_str name) {
     return NULL;
 }
 
+/* Is the object at an index between its neighbours? */
+static bool is_sorted_at(kt_object *const *objects, size_t count, size_t index) {
+    return (index == 0 || index >= count || compare(objects[index - 1]->key, objects[index]->key) < 0) &&
+           (index + 1 >= count || compare(objects[index]->key, objects[index + 1]->key) < 0);
+}
+
 static ki_status reserve(kt_storage *storage) {
+    KI_ASSERT(storage->count <= storage->capacity);
     kt_cluster *cluster = storage->cluster;
     if (storage->count == storage->capacity) {
         size_t capacity = storage->capacity ? storage->capacity * 2 : FIRST_CAPACITY;
@@ -96,6 +104,7 @@ static ki_status reserve(kt_storage *storage) {
  * Returns the replaced or removed object. Does not change reference counts. */
 static kt_object *apply(kt_object **objects, size_t *count, kt_event_type type, kt_object *obj) {
     size_t index = kt_objects_bound(objects, *count, obj->key, false);
+    KI_ASSERT((type != KT_ADDED) == (index < *count && ki_str_equal(objects[index]->key, obj->key)));
     kt_object *old = type == KT_ADDED ? NULL : objects[index];
     if (type == KT_ADDED) {
         memmove(objects + index + 1, objects + index, (*count - index) * sizeof *objects);
@@ -107,11 +116,14 @@ static kt_object *apply(kt_object **objects, size_t *count, kt_event_type type, 
     } else {
         objects[index] = obj;
     }
+    KI_ASSERT(is_sorted_at(objects, *count, index));
     return old;
 }
 
 ki_status kt_storage_commit(kt_storage *storage, kt_event_type type, kt_object *obj, int64_t now_ms) {
     kt_cluster *cluster = storage->cluster;
+    KT_HOLDS(cluster);
+    KI_ASSERT(obj->revision == cluster->revision + 1 && obj->refs > 0);
     storage = storage->store;
     ki_status status = reserve(storage);
     if (!status && type != KT_DELETED)
@@ -130,6 +142,7 @@ ki_status kt_storage_commit(kt_storage *storage, kt_event_type type, kt_object *
     (void)ki_ring_push(&storage->history, &event); /* reserve() made room for both */
     (void)ki_ring_push(&cluster->log, &storage);
     cluster->history_bytes += obj->json.size;
+    KI_ASSERT(cluster->log.count >= storage->history.count);
     kt_cluster_trim(cluster, now_ms);
     for (kt_storage *view = storage; view; view = view->next_view)
         kt_watchers_notify(view);
@@ -166,6 +179,8 @@ static ki_status snapshot_new(const kt_storage *storage, size_t more, kt_snapsho
 }
 
 ki_status kt_storage_present(kt_storage *storage, kt_snapshot **ret_snapshot) {
+    KT_HOLDS(storage->cluster);
+    KI_ASSERT(!storage->present || storage->present->refs > 0);
     if (!storage->present) {
         kt_snapshot *snapshot;
         ki_status status = snapshot_new(storage->store, 0, &snapshot);
@@ -187,6 +202,8 @@ ki_status kt_storage_present(kt_storage *storage, kt_snapshot **ret_snapshot) {
 }
 
 ki_status kt_storage_past(kt_storage *storage, uint64_t revision, kt_snapshot **ret_snapshot) {
+    KT_HOLDS(storage->cluster);
+    KI_ASSERT(revision <= storage->cluster->revision);
     if (revision < storage->cluster->compacted)
         return KI_ERR_EXPIRED;
     const kt_storage *store = storage->store;
@@ -215,6 +232,7 @@ ki_status kt_storage_past(kt_storage *storage, uint64_t revision, kt_snapshot **
 }
 
 void kt_snapshot_unref(kt_snapshot *snapshot) {
+    KI_ASSERT(!snapshot || snapshot->refs > 0);
     if (!snapshot || --snapshot->refs)
         return;
     for (size_t i = 0; i < snapshot->count; i++)

@@ -2,6 +2,7 @@
  * version prunes. Defaults are filled in by writes only. */
 #include "testing/cluster/view.h"
 
+#include "testing/cluster/cluster_state.h"
 #include "testing/cluster/convert.h"
 #include "testing/cluster/write.h"
 #include "testing/values/json.h"
@@ -85,6 +86,7 @@ static ki_status make(const kt_storage *view, const kt_object *obj, yyjson_val *
 }
 
 ki_status kt_view_object(const kt_storage *view, kt_object *obj, kt_object **ret_obj) {
+    KT_HOLDS(view->cluster);
     yyjson_doc *doc = NULL, *made = NULL;
     if (!kt_view_converts(view) || is_in_version(view, obj)) {
         *ret_obj = kt_object_ref(obj);

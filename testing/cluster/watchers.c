@@ -1,9 +1,11 @@
 /* watchers.c: see watchers.h. */
 #include "testing/cluster/watchers.h"
 
-#include "testing/cluster/storage.h"
+#include "src/base/assert.h"
+#include "testing/cluster/cluster_state.h"
 
 void kt_watcher_add(kt_watcher *watcher, kt_storage *storage) {
+    KI_ASSERT(!watcher->next && !watcher->previous && storage->watchers != watcher);
     watcher->storage = storage;
     watcher->next = storage->watchers;
     if (watcher->next)
@@ -12,6 +14,8 @@ void kt_watcher_add(kt_watcher *watcher, kt_storage *storage) {
 }
 
 void kt_watcher_remove(kt_watcher *watcher) {
+    KI_ASSERT(watcher->previous ? watcher->previous->next == watcher : watcher->storage->watchers == watcher);
+    KT_HOLDS(watcher->storage->cluster);
     if (watcher->previous)
         watcher->previous->next = watcher->next;
     else
@@ -35,11 +39,13 @@ static void wake(kt_watcher *watcher) {
 }
 
 void kt_watchers_notify(kt_storage *storage) {
+    KT_HOLDS(storage->cluster);
     for (kt_watcher *watcher = storage->watchers; watcher; watcher = watcher->next)
         wake(watcher);
 }
 
 void kt_watchers_close_all(kt_storage *storage) {
+    KT_HOLDS(storage->cluster);
     for (kt_watcher *watcher = storage->watchers; watcher; watcher = watcher->next) {
         if (!watcher->closed)
             watcher->closed_seq = storage->store->first_seq + storage->store->history.count;
@@ -49,6 +55,7 @@ void kt_watchers_close_all(kt_storage *storage) {
 }
 
 void kt_watchers_end_all(kt_storage *storage) {
+    KT_HOLDS(storage->cluster);
     for (kt_watcher *watcher = storage->watchers; watcher; watcher = watcher->next) {
         watcher->ended = true;
         wake(watcher);

@@ -58,6 +58,7 @@ static ki_status managed(const kt_write *write, yyjson_val *previous, yyjson_val
 
 ki_status kt_write_store(const kt_write *write, kt_event_type type, const kt_meta *meta, yyjson_val *root,
                          yyjson_val *status_root, kt_object **ret_obj) {
+    KT_HOLDS(write->storage->cluster);
     kt_cluster *cluster = write->storage->cluster;
     kt_object *obj;
     uint64_t revision = cluster->revision + (write->dry_run ? 0 : 1);

@@ -425,6 +425,8 @@ ki_status kt_front_new(const ki_allocator *allocator, kt_cluster *cluster, const
         status = kt_web_sockets_init(&front->web_sockets, &front->streams, err);
     if (!status)
         status = kt_open_sockets_init(&front->sockets, &front->allocator, err);
+    if (front->streams.allocator)
+        kt_cluster_set_lock(cluster, &front->streams.mutex);
     if (!status)
         status = serve(front, err);
     if (status) {
@@ -466,6 +468,7 @@ ki_status kt_front_restart(kt_front *front, int64_t down_ms, ki_error *err) {
 }
 
 void kt_front_cut_watches(kt_front *front) {
+    KI_HELD(&front->streams.mutex);
     kt_cluster_cut_watches(front->cluster);
     kt_streams_resume_cut(&front->streams);
 }
@@ -486,6 +489,7 @@ void kt_front_free(kt_front *front) {
     } else if (front->streams.allocator) {
         kt_streams_stop(&front->streams);
     }
+    kt_cluster_set_lock(front->cluster, NULL);
     if (front->listener >= 0)
         close(front->listener);
     kt_open_sockets_free(&front->sockets);

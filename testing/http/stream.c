@@ -1,6 +1,7 @@
 /* stream.c: see stream.h. The HTTP daemon's thread reads watches; the timer thread resumes connections. */
 #include "testing/http/stream.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "testing/cluster/object.h"
@@ -44,6 +45,7 @@ void kt_streams_lock(kt_streams *streams) {
 }
 
 static void resume(kt_stream *stream) {
+    KI_HELD(&stream->streams->mutex);
     if (!stream->suspended)
         return;
     stream->suspended = false;
@@ -52,8 +54,10 @@ static void resume(kt_stream *stream) {
 }
 
 void kt_streams_unlock(kt_streams *streams) {
+    KI_HELD(&streams->mutex);
     while (streams->ready) {
         kt_stream *stream = streams->ready;
+        KI_ASSERT(stream->is_ready);
         streams->ready = stream->next_ready;
         stream->is_ready = false;
         resume(stream);
@@ -64,6 +68,7 @@ void kt_streams_unlock(kt_streams *streams) {
 }
 
 bool kt_streams_wait_until(kt_streams *streams, int64_t deadline_ns) {
+    KI_HELD(&streams->mutex);
     streams->waiters++;
     bool in_time = ki_cond_wait_until(&streams->unlocked, &streams->mutex, deadline_ns);
     streams->waiters--;
@@ -77,9 +82,10 @@ void kt_streams_yield(kt_streams *streams) {
     kt_streams_lock(streams);
 }
 
-/* Called when the watch becomes readable. Caller holds the lock. */
+/* Called when the watch becomes readable. */
 static void wake_stream(void *user) {
     kt_stream *stream = user;
+    KI_HELD(&stream->streams->mutex);
     if (!stream->suspended || stream->is_ready || stream->muted)
         return;
     stream->is_ready = true;
@@ -89,6 +95,8 @@ static void wake_stream(void *user) {
 
 static void suspend_until(kt_stream *stream, int64_t deadline_ms) {
     kt_streams *streams = stream->streams;
+    KI_HELD(&streams->mutex);
+    KI_ASSERT(!stream->suspended);
     stream->suspended = true;
     stream->deadline_ms = deadline_ms;
     MHD_suspend_connection(stream->connection);
@@ -115,8 +123,9 @@ static void leave_buffer(kt_stream *stream) {
     ki_buffer_init(&stream->pending, streams->allocator, 0);
 }
 
-/* Returns true if the response must be cut. Caller holds the lock. */
+/* Returns true if the response must be cut. */
 static bool must_end(const kt_stream *stream) {
+    KI_HELD(&stream->streams->mutex);
     const kt_watch *watch = stream->response.watch;
     return stream->gone || stream->streams->cutting || (watch && kt_watch_is_cut(watch));
 }
@@ -187,6 +196,7 @@ static ssize_t limit(kt_stream *stream, uint64_t position, size_t max) {
 
 /* Sends from the shared object. After its last byte, the frame's end becomes pending. */
 static ssize_t read_shared(kt_stream *stream, char *block, size_t max) {
+    KI_ASSERT(stream->shared_sent <= stream->shared->json.size);
     size_t size = stream->shared->json.size - stream->shared_sent;
     if (size > max) {
         memcpy(block, stream->shared->json.data + stream->shared_sent, max);
@@ -205,6 +215,7 @@ static ssize_t read_shared(kt_stream *stream, char *block, size_t max) {
 }
 
 static ssize_t read_next(kt_stream *stream, uint64_t position, char *block, size_t max) {
+    KI_ASSERT(stream->sent <= stream->pending.size);
     if (stream->response.faults) {
         ssize_t room = limit(stream, position, max);
         if (room <= 0)
@@ -252,6 +263,8 @@ static void free_stream(void *user) {
             place = &(*place)->next_ready;
         *place = stream->next_ready;
     }
+    KI_ASSERT(streams->count > 0);
+    KI_ASSERT(stream->previous ? stream->previous->next == stream : streams->first == stream);
     if (stream->previous)
         stream->previous->next = stream->next;
     else
@@ -269,6 +282,7 @@ static void free_stream(void *user) {
 
 struct MHD_Response *kt_stream_start(kt_streams *streams, struct MHD_Connection *connection, kt_response *response,
                                      kt_stream **ret_stream) {
+    KI_HELD(&streams->mutex);
     kt_stream *stream = ki_alloc_zero(streams->allocator, sizeof *stream);
     struct MHD_Response *http_response = NULL;
     if (stream) {
@@ -322,6 +336,7 @@ enum MHD_Result kt_stream_queue_late(kt_stream *stream, int status, struct MHD_R
 
 /* Resumes the streams whose deadline has passed. Returns the earliest deadline of the others. */
 static int64_t resume_due(kt_streams *streams, int64_t now_ms) {
+    KI_HELD(&streams->mutex);
     int64_t earliest = INT64_MAX;
     for (kt_stream *stream = streams->first; stream; stream = stream->next) {
         if (!stream->suspended)
@@ -337,6 +352,7 @@ static int64_t resume_due(kt_streams *streams, int64_t now_ms) {
 /* Finds suspended connections that the client has closed; the daemon does not watch their sockets. Without memory
  * they are found later. */
 static void resume_gone(kt_streams *streams) {
+    KI_HELD(&streams->mutex);
     if (streams->polled_capacity < streams->count) {
         size_t capacity = streams->count * 2;
         void *polled = ki_realloc_array(streams->allocator, streams->polled, capacity, sizeof *streams->polled);
@@ -444,6 +460,7 @@ void kt_streams_cut(kt_streams *streams, bool cut) {
 }
 
 void kt_streams_resume_cut(kt_streams *streams) {
+    KI_HELD(&streams->mutex);
     for (kt_stream *stream = streams->first; stream; stream = stream->next) {
         if (must_end(stream))
             resume(stream);

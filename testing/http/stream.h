@@ -57,7 +57,7 @@ ki_status kt_streams_init(kt_streams *streams, const ki_allocator *allocator, ki
 void kt_streams_drain(kt_streams *streams);
 /* Cuts every stream, so that the HTTP daemon can stop. New streams are cut too, until a call with false. */
 void kt_streams_cut(kt_streams *streams, bool cut);
-/* Resumes the streams whose watch is cut, so that they end. Caller holds the lock. */
+/* Resumes the streams whose watch is cut, so that they end. */
 void kt_streams_resume_cut(kt_streams *streams);
 /* Sleeps for `ms`, or until kt_streams_wake. */
 void kt_streams_sleep(kt_streams *streams, int64_t ms);
@@ -71,7 +71,7 @@ void kt_streams_free(kt_streams *streams);
 void kt_streams_lock(kt_streams *streams);
 void kt_streams_unlock(kt_streams *streams);
 /* Waits until another thread has unlocked, and so may have changed the cluster. Returns false if the deadline
- * (CLOCK_MONOTONIC; INT64_MAX: none) has passed. Caller holds the lock. */
+ * (CLOCK_MONOTONIC; INT64_MAX: none) has passed. */
 bool kt_streams_wait_until(kt_streams *streams, int64_t deadline_ns);
 /* Unlocks, lets waiting threads run first, and locks again. For a thread that holds the lock most of the time. */
 void kt_streams_yield(kt_streams *streams);
@@ -81,7 +81,7 @@ int64_t kt_streams_now_ms(const kt_streams *streams);
 int64_t kt_wall_ms(void);
 
 /* Returns the HTTP response of a stream; NULL on failure. Takes ownership of `response`, also on failure, and sends
- * its watch, or its body in pieces. Caller holds the lock. */
+ * its watch, or its body in pieces. */
 struct MHD_Response *kt_stream_start(kt_streams *streams, struct MHD_Connection *connection, kt_response *response,
                                      kt_stream **ret_stream);
 /* Queues a stream's HTTP response and sends it after `delay_ms`. Takes ownership of `http_response`. The daemon's

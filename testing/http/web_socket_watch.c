@@ -2,6 +2,7 @@
  * watches, sends, receives and closes. */
 #include "testing/http/web_socket_watch.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "testing/cluster/object.h"
@@ -54,6 +55,7 @@ static void wake_thread(kt_web_sockets *sockets) {
 /* Called when the watch becomes readable. */
 static void wake_socket(void *user) {
     kt_web_socket *socket = user;
+    KI_HELD(&socket->owner->streams->mutex);
     if (!socket->is_readable)
         wake_thread(socket->owner);
     socket->is_readable = true;
@@ -88,6 +90,7 @@ static bool has_sent(const kt_web_socket *socket) {
 
 /* Forgets the bytes that were sent. All were. */
 static void empty_pending(kt_web_socket *socket) {
+    KI_ASSERT(!is_sending(socket) || socket->shared);
     socket->total += (int64_t)socket->pending.size;
     socket->sent = 0;
     ki_buffer_reset(&socket->pending, KT_STREAM_KEPT);
@@ -125,6 +128,8 @@ static ki_status append_frames(kt_web_socket *socket) {
 
 /* Reads a block of frames from the watch. */
 static void fill(kt_web_socket *socket, int64_t now_ms) {
+    KI_HELD(&socket->owner->streams->mutex);
+    KI_ASSERT(has_sent(socket) && !socket->is_ended);
     kt_watch_state state = KT_WATCH_WAITS;
     empty_pending(socket);
     ki_buffer_reset(&socket->owner->lines, KT_STREAM_KEPT);
@@ -146,6 +151,7 @@ static void fill(kt_web_socket *socket, int64_t now_ms) {
 /* Reads frames for all sockets that have sent everything. Returns the time at which the next watch has something to
  * do without a change of the cluster. */
 static int64_t fill_all(kt_web_sockets *sockets, int64_t now_ms) {
+    KI_HELD(&sockets->streams->mutex);
     int64_t earliest = INT64_MAX;
     for (kt_web_socket *socket = sockets->first; socket; socket = socket->next) {
         advance(socket);
@@ -213,8 +219,9 @@ static ki_status reserve(kt_web_sockets *sockets, size_t needed) {
     return KI_OK;
 }
 
-/* Fills the list of descriptors to poll. Cuts sockets for which there is no memory. Caller holds the lock. */
+/* Fills the list of descriptors to poll. Cuts sockets for which there is no memory. */
 static nfds_t prepare(kt_web_sockets *sockets) {
+    KI_HELD(&sockets->streams->mutex);
     nfds_t count = 0;
     (void)reserve(sockets, sockets->count + 1);
     sockets->polled[count++] = (struct pollfd){ .fd = sockets->wake_fd, .events = POLLIN };
@@ -232,6 +239,7 @@ static nfds_t prepare(kt_web_sockets *sockets) {
 }
 
 static void close_some(kt_web_sockets *sockets) {
+    KI_HELD(&sockets->streams->mutex);
     for (kt_web_socket **at = &sockets->first; *at;) {
         kt_web_socket *socket = *at;
         bool is_cut = socket->is_cut || sockets->cutting || kt_watch_is_cut(socket->response.watch);
@@ -239,6 +247,7 @@ static void close_some(kt_web_sockets *sockets) {
             at = &socket->next;
             continue;
         }
+        KI_ASSERT(sockets->count > 0);
         *at = socket->next;
         sockets->count--;
         MHD_upgrade_action(socket->handle, MHD_UPGRADE_ACTION_CLOSE);
@@ -254,6 +263,7 @@ static void close_some(kt_web_sockets *sockets) {
 
 /* Waits, then sends and receives. The caller does not hold the lock. */
 static void work(kt_web_sockets *sockets, nfds_t count, int64_t wait_ms) {
+    KI_ASSERT(count > 0 && count <= sockets->polled_capacity);
     uint64_t woken;
     if (poll(sockets->polled, count, (int)(wait_ms < WAIT_MAX_MS ? wait_ms : WAIT_MAX_MS)) <= 0)
         return;

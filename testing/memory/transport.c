@@ -2,6 +2,7 @@
  * of `serve` runs inside send. Loop only. */
 #include "testing/memory/transport.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 
@@ -37,6 +38,7 @@ static kt_memory_call *call_of(ki_exchange *exchange) {
 }
 
 static void release(kt_memory_call *call) {
+    KI_ASSERT(call->callbacks >= 0);
     if (!call->over || call->callbacks > 0)
         return;
     const ki_allocator *allocator = ki_engine_allocator(call->transport->engine);
@@ -46,6 +48,8 @@ static void release(kt_memory_call *call) {
 
 /* Stops all callbacks. The caller then calls release(), which frees the call after the last running callback. */
 static void finish(kt_memory_call *call) {
+    KI_ASSERT(!call->over);
+    KI_ASSERT(call->previous ? call->previous->next == call : call->transport->first == call);
     call->over = true;
     ki_task_cancel(&call->arrival);
     ki_timer_close(&call->idle);

@@ -1,7 +1,9 @@
 /* request_log.c: see request_log.h. */
 #include "testing/request/request_log.h"
 
+#include "src/base/assert.h"
 #include "src/base/memory.h"
+#include "testing/cluster/cluster_state.h"
 #include "testing/request/request_match.h"
 
 enum {
@@ -68,6 +70,7 @@ static void drop_oldest(kt_request_log *log) {
     if (!ki_ring_pop(&log->requests, &request))
         return;
     const request_texts texts = texts_of(request);
+    KI_ASSERT(log->size >= size_of(&texts));
     log->size -= size_of(&texts);
     ki_free(log->allocator, request);
 }
@@ -80,6 +83,7 @@ void kt_request_log_clear(kt_request_log *log) {
 }
 
 void kt_request_log_add(kt_request_log *log, const kt_call *call, int status) {
+    KT_HOLDS(call->cluster);
     kt_facts_space space;
     const kt_request_facts facts = kt_request_facts_of(call, &space);
     const ki_buffer *decoded = &call->decoded;
@@ -103,6 +107,7 @@ void kt_request_log_add(kt_request_log *log, const kt_call *call, int status) {
     }
     fill(block, &from);
     log->size += size;
+    KI_ASSERT(log->requests.count <= KI_TESTING_REQUESTS_MAX_COUNT);
 }
 
 static bool is_match(const ki_testing_request *request, const kt_spec *match) {

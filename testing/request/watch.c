@@ -1,6 +1,7 @@
 /* watch.c: see watch.h. */
 #include "testing/request/watch.h"
 
+#include "src/base/assert.h"
 #include "src/base/memory.h"
 #include "testing/cluster/cluster_state.h"
 #include "testing/cluster/view.h"
@@ -81,6 +82,7 @@ static void schedule_bookmark(kt_watch *watch, int64_t now_ms) {
 }
 
 ki_status kt_watch_open(kt_call *call, const kt_list_options *options, kt_selector *selector) {
+    KT_HOLDS(call->cluster);
     kt_watch *watch = ki_alloc_zero(call->allocator, sizeof *watch);
     if (!watch) {
         kt_selector_free(selector);
@@ -115,6 +117,7 @@ ki_status kt_watch_open(kt_call *call, const kt_list_options *options, kt_select
 void kt_watch_free(kt_watch *watch) {
     if (!watch)
         return;
+    KT_HOLDS(watch->cluster);
     kt_watcher_remove(&watch->watcher);
     kt_snapshot_unref(watch->initial);
     kt_selector_free(watch->selector);
@@ -201,6 +204,7 @@ static ki_status append_change(kt_watch *watch, const kt_event *event, int64_t n
 }
 
 static ki_status read_initial(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t limit) {
+    KI_ASSERT(watch->initial_index <= watch->initial->count);
     const kt_snapshot *initial = watch->initial;
     ki_status status = KI_OK;
     while (!status && watch->initial_index < initial->count && out->size < limit && !has_shared(watch)) {
@@ -232,6 +236,7 @@ static ki_status read_changes(kt_watch *watch, int64_t now_ms, ki_buffer *out, s
                 return status;
             watch->revision = event->revision;
         }
+        KI_ASSERT(watch->revision >= event->revision);
         watch->seq++;
     }
     return KI_OK;
@@ -264,6 +269,8 @@ static ki_status read_frames(kt_watch *watch, int64_t now_ms, ki_buffer *out, si
 
 ki_status kt_watch_read(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t max, kt_object **ret_shared,
                         kt_watch_state *ret_state) {
+    KT_HOLDS(watch->cluster);
+    KI_ASSERT(!ret_shared || !*ret_shared);
     size_t start = out->size, limit = max < SIZE_MAX - start ? start + max : SIZE_MAX;
     *ret_state = KT_WATCH_ENDED;
     watch->ret_shared = ret_shared;

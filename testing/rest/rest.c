@@ -177,6 +177,7 @@ static ki_status warn_deprecated(kt_call *call) {
 }
 
 ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t now_ms, kt_response *ret_response) {
+    KT_HOLDS(cluster);
     kt_response response = { .retry_after_s = -1, .content_type = "application/json" };
     ki_buffer_init(&response.body, &cluster->allocator, 0);
     ki_buffer_init(&response.warnings, &cluster->allocator, 0);

@@ -2,6 +2,7 @@
  * the load and the server's faults. */
 #include <kinformer-testing/access.h>
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/json_library.h"
@@ -37,8 +38,10 @@ static int64_t now_ms(const ki_testing_server *server) {
 
 /* ---- the thread ---- */
 
-/* Makes at most one batch of due changes. Returns true if more are due. Caller holds the lock. */
+/* Makes at most one batch of due changes. Returns true if more are due. */
 static bool change_some(ki_testing_server *server, int64_t now_ns) {
+    KI_HELD(&server->streams->mutex);
+    KI_ASSERT(server->churn > 0 && server->load);
     const int64_t interval_ns = 1000000000 / server->churn;
     if (now_ns - server->churn_due_ns > CHURN_LATE_NS) {
         int64_t dropped = (now_ns - server->churn_due_ns) * server->churn / 1000000000;
@@ -59,6 +62,7 @@ static bool change_some(ki_testing_server *server, int64_t now_ns) {
 /* Runs the due faults of the server as a whole. Ignores failures: lack of memory, or a port that is taken. Returns
  * the time of the next one. Caller holds the lock, which this function releases in between. */
 static int64_t run_faults(ki_testing_server *server) {
+    KI_HELD(&server->streams->mutex);
     int64_t next_ms = INT64_MAX;
     kt_action action = { .kind = KT_FAULT_COMPACT };
     while (!server->stopping &&

@@ -1,6 +1,7 @@
 /* arena.c: blocks in a list, the newest first. */
 #include "testing/values/arena.h"
 
+#include "src/base/assert.h"
 #include "src/base/memory.h"
 
 enum {
@@ -49,6 +50,7 @@ void *kt_arena_alloc(kt_arena *arena, size_t size) {
     }
     kt_arena_block *block = arena->blocks;
     char *start = block->data + (ALIGNMENT - (uintptr_t)block->data % ALIGNMENT) % ALIGNMENT;
+    KI_ASSERT(arena->left <= block->size && size <= arena->left);
     char *piece = start + (block->size - arena->left);
     arena->left -= size;
     return piece;

@@ -31,8 +31,9 @@ void ki_health_set_selection(ki_health_record *record, ki_selection *selection) 
         ki_selection_unref(before);
 }
 
-/* Returns the visible state. Caller holds the lock. */
+/* Returns the visible state. */
 static ki_state shown(const ki_health_record *record) {
+    KI_HELD(&record->mutex);
     bool is_stuck = record->stuck && record->stuck->is_stuck;
     return is_stuck && record->state != KI_STATE_STOPPED ? KI_STATE_BACKING_OFF : record->state;
 }

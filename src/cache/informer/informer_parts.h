@@ -126,7 +126,7 @@ struct ki_informer {
 
 /* registration.c: returns true if the handler was added and not removed. */
 bool ki_registration_exists(ki_registration registration);
-/* settings.c: returns KI_ERR_STATE if the informer is stopped. Caller holds change_lock. */
+/* settings.c: returns KI_ERR_STATE if the informer is stopped. */
 ki_status ki_informer_check_runs(const ki_informer *informer, ki_error *err);
 /* wait_for.c: sets "the informer of … is stopped", and why if it was removed or the loop has ended by itself. */
 ki_status ki_informer_set_stopped(const ki_informer *informer, ki_status status, ki_error *err);
@@ -139,19 +139,19 @@ void ki_informer_note_queue(ki_informer *informer, size_t load, bool is_stored);
 void ki_informer_end_work(ki_informer *informer, bool stops_handlers);
 /* Frees queue and sources. Loop. No effect if they are freed already. */
 void ki_informer_free_sources(ki_informer *informer);
-/* wait_for.c: cancels all waits from any thread; the loop calls their handlers. Caller holds wait_lock. */
+/* wait_for.c: cancels all waits from any thread; the loop calls their handlers. */
 void ki_informer_cancel_waits(ki_informer *informer);
 /* removal.c */
 void ki_informer_init_removal(ki_informer *informer);
 /* Frees the queue and the sources of a removed informer whose queue is closed and empty: `user`. Loop. */
 void ki_informer_end_removed(void *user);
-/* wait_for.c: returns true if the informer is stopped or its engine has ended. Caller holds wait_lock. */
+/* wait_for.c: returns true if the informer is stopped or its engine has ended. */
 bool ki_informer_has_ended(const ki_informer *informer);
 void ki_informer_init_waits(ki_informer *informer);
 /* Decides waits after a change of the store. `deltas`: the objects that changed, or the end of a list; NULL: objects
- * may be gone. Loop. */
+ * may be gone. */
 void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas);
-/* Ends all waits of a stopped informer. Loop. */
+/* Ends all waits of a stopped informer. */
 void ki_informer_end_waits(ki_informer *informer);
 /* namespace_check.c */
 /* For each opened watch: asks whether the namespace exists, if the last list was empty. Loop. */
@@ -210,7 +210,7 @@ size_t ki_informer_object_bytes(const ki_informer *informer);
 /* packing.c: has the next objects packed with a dictionary of the cache's objects, if it is time. Loop; not under
  * change_lock. */
 void ki_informer_train(ki_informer *informer);
-/* process_item.c: drops the staged changes. Loop; caller holds change_lock. */
+/* process_item.c: drops the staged changes. */
 void ki_informer_drop_staged(ki_informer *informer);
 /* process_item.c: what the process loop calls; `user` is the informer. Processes one item. */
 ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err);

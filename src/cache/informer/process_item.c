@@ -9,6 +9,7 @@
  * Once the informer is removed, each step drops what it pops. */
 #include "src/cache/informer/informer_parts.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/cache/store/snapshot.h"
@@ -140,8 +141,10 @@ static void publish_staged(ki_informer *informer, const ki_deltas *deltas, const
     ki_processor_publish(&informer->processor);
 }
 
-/* Stages the changes, and publishes all that is staged unless more follow. Caller holds change_lock. */
+/* Stages the changes, and publishes all that is staged unless more follow. */
 static ki_status store_changes(ki_informer *informer, const ki_deltas *deltas) {
+    KI_ON_LOOP(informer->engine);
+    KI_HELD(&informer->change_lock);
     const char *version = version_after(informer, deltas);
     ki_status status = KI_OK;
     informer->repeated = 0;
@@ -157,6 +160,8 @@ static ki_status store_changes(ki_informer *informer, const ki_deltas *deltas) {
 }
 
 void ki_informer_drop_staged(ki_informer *informer) {
+    KI_ON_LOOP(informer->engine);
+    KI_HELD(&informer->change_lock);
     ki_deferred_add_snapshot(&informer->deferred, ki_store_abandon(informer->store));
     ki_processor_drop(&informer->processor);
 }
@@ -202,8 +207,10 @@ static void log_synced(const ki_informer *informer) {
                  informer->selection->name, count, count == 1 ? "" : "s", fields);
 }
 
-/* Marks the informer synced once the first list is processed. Caller holds change_lock. */
+/* Marks the informer synced once the first list is processed. */
 static void note_synced(ki_informer *informer) {
+    KI_ON_LOOP(informer->engine);
+    KI_HELD(&informer->change_lock);
     char version[KI_RESOURCE_VERSION_MAX + 1];
     if (atomic_load(&informer->synced) || !is_listed(informer))
         return;
@@ -213,6 +220,7 @@ static void note_synced(ki_informer *informer) {
     ki_feeds_note_listed(informer);
     (void)ki_informer_note_set(informer); /* on_synced tells of the first one */
     ki_mutex_lock(&informer->wait_lock);
+    KI_ASSERT(!informer->has_ended);
     atomic_store(&informer->synced, true);
     ki_cond_broadcast(&informer->changed);
     ki_mutex_unlock(&informer->wait_lock);
@@ -223,6 +231,8 @@ static void note_synced(ki_informer *informer) {
 /* Ends a step: wakes listeners, unless more changes follow at once, and releases the change lock. `is_stored`: the
  * store has the item in process, which is not counted as queued any more. */
 static void end_step(ki_informer *informer, bool is_stored) {
+    KI_ON_LOOP(informer->engine);
+    KI_HELD(&informer->change_lock);
     size_t load = ki_processor_load(&informer->processor);
     if (informer->processor.has_news && informer->queue->ops->length(informer->queue) == 0)
         ki_processor_wake(&informer->processor);

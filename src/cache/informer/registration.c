@@ -19,9 +19,10 @@ static ki_registration enlist(ki_informer *informer, ki_listener *listener) {
     return (ki_registration){ .informer = informer, .id = listener->id };
 }
 
-/* Returns the place of the listener in the registry. The place holds NULL if the handler does not exist or was removed.
- * Caller holds registry_lock. */
+/* Returns the place of the listener in the registry. The place holds NULL if the handler does not exist or was
+ * removed. */
 static ki_listener **find_listed(ki_registration registration) {
+    KI_HELD(&registration.informer->registry_lock);
     ki_listener **at = &registration.informer->registered;
     while (*at && (*at)->id != registration.id)
         at = &(*at)->next_registered;
@@ -50,9 +51,9 @@ static void on_listener_end(ki_listener *listener, void *user) {
     ki_informer_delivered(informer);
 }
 
-/* Adds the listener between two changes: it replays the present snapshot, and is notified of every later change. Caller
- * holds change_lock. */
+/* Adds the listener between two changes: it replays the present snapshot, and is notified of every later change. */
 static ki_status join_in(ki_informer *informer, ki_listener *listener, int64_t resync_ns, ki_error *err) {
+    KI_HELD(&informer->change_lock);
     ki_processor *processor = &informer->processor;
     ki_status status = ki_informer_check_runs(informer, err);
     if (status)

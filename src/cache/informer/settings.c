@@ -1,5 +1,6 @@
 /* settings.c: the settings of an informer: the transform and the error and state handlers before the start, indexers at
  * any time. */
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/cache/informer/informer_parts.h"
 #include "src/cache/store/index_build.h"
@@ -7,6 +8,7 @@
 #include "src/object/path.h"
 
 ki_status ki_informer_check_runs(const ki_informer *informer, ki_error *err) {
+    KI_HELD(&informer->change_lock);
     if (atomic_load(&informer->is_removed))
         return ki_error_set(err, KI_ERR_STATE, "the informer of %s was removed", informer->selection->name);
     return informer->is_stopped
@@ -112,6 +114,7 @@ static ki_status begin_builds(ki_informer *informer, const ki_indexer *indexers,
 
 /* Publishes all builds if all can be. Caller holds change_lock. */
 static ki_status publish_builds(builds *made, bool *ret_done, ki_error *err) {
+    KI_ASSERT(made->count > 0);
     ki_status status = KI_OK;
     bool are_ready = true;
     for (size_t i = 0; !status && are_ready && i < made->count; i++)

@@ -57,8 +57,9 @@ static const char *version_of(const char *key, void *user) {
     return obj ? ki_object_resource_version(obj) : NULL;
 }
 
-/* Checks the waits for deletions of the changed objects, or all. Caller holds wait_lock. */
+/* Checks the waits for deletions of the changed objects, or all. */
 static void check_deletions(ki_informer *informer, cache_state *state, const ki_deltas *deltas, bool checks_all) {
+    KI_HELD(&informer->wait_lock);
     if (!ki_informer_has_synced(informer))
         return;
     if (checks_all || !informer->has_checked_deletions)
@@ -70,14 +71,16 @@ static void check_deletions(ki_informer *informer, cache_state *state, const ki_
                                           state);
 }
 
-/* Publishes the number of waits, and posts the callbacks of decided waits. Caller holds wait_lock. */
+/* Publishes the number of waits, and posts the callbacks of decided waits. */
 static void publish_waits(ki_informer *informer) {
+    KI_HELD(&informer->wait_lock);
     atomic_store(&informer->wait_count, informer->waits.count);
     if (ki_wait_table_has_decided(&informer->waits))
         ki_task_post(&informer->wait_task);
 }
 
 void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas) {
+    KI_ON_LOOP(informer->engine);
     if (atomic_load(&informer->wait_count) == 0)
         return;
     ki_snapshot *now = ki_store_snapshot(informer->store);
@@ -112,8 +115,9 @@ static ki_status check_wait(const ki_informer *informer, const char *key, const 
     return ki_error_set(err, KI_ERR_INVALID, "waiting without naming a resource version or a key");
 }
 
-/* Decides the wait if the store has its state. Caller holds wait_lock. */
+/* Decides the wait if the store has its state. */
 static void check_now(ki_informer *informer, ki_version_wait *wait) {
+    KI_HELD(&informer->wait_lock);
     char version[KI_RESOURCE_VERSION_MAX + 1], name[KI_NAMESPACE_MAX + 1];
     ki_snapshot *now = ki_store_snapshot(informer->store);
     const ki_object *obj = wait->key ? ki_snapshot_get(now, wait->key) : NULL;
@@ -128,8 +132,9 @@ static void check_now(ki_informer *informer, ki_version_wait *wait) {
     ki_snapshot_unref(now);
 }
 
-/* Adds a wait, and decides it at once if the store has its state. Caller holds wait_lock. */
+/* Adds a wait, and decides it at once if the store has its state. */
 static ki_status add_wait(ki_informer *informer, ki_version_wait *wait, ki_error *err) {
+    KI_HELD(&informer->wait_lock);
     if (ki_wait_table_add(&informer->waits, wait))
         return ki_error_no_memory(err, "waiting for a change");
     atomic_store(&informer->wait_count, informer->waits.count); /* the loop checks the waits from now on */
@@ -148,6 +153,7 @@ ki_status ki_informer_set_stopped(const ki_informer *informer, ki_status status,
 }
 
 bool ki_informer_has_ended(const ki_informer *informer) {
+    KI_HELD(&informer->wait_lock);
     return informer->has_ended || ki_engine_has_ended(informer->engine);
 }
 
@@ -168,8 +174,8 @@ static ki_status set_wait_error(const ki_informer *informer, const ki_version_wa
     return status;
 }
 
-/* Caller holds wait_lock. */
 static ki_status wait_until(ki_informer *informer, ki_version_wait *wait, int64_t deadline, ki_error *err) {
+    KI_HELD(&informer->wait_lock);
     bool in_time = true;
     if (add_wait(informer, wait, err))
         return KI_ERR_NO_MEMORY;
@@ -249,9 +255,10 @@ static void expire(ki_timer *timer, void *user) {
     ki_task_post(&informer->wait_task); /* sets the timer for the next deadline */
 }
 
-/* Sets the timer to the earliest deadline. Loop. If memory runs out, the next run of the task retries: after the next
- * wait, or the next change that decides one. */
+/* Sets the timer to the earliest deadline. If memory runs out, the next run of the task retries: after the next wait,
+ * or the next change that decides one. */
 static void set_timer(ki_informer *informer) {
+    KI_ON_LOOP(informer->engine);
     ki_mutex_lock(&informer->wait_lock);
     int64_t next = ki_wait_table_next_deadline(&informer->waits);
     ki_mutex_unlock(&informer->wait_lock);
@@ -288,6 +295,7 @@ void ki_informer_init_waits(ki_informer *informer) {
 }
 
 void ki_informer_cancel_waits(ki_informer *informer) {
+    KI_HELD(&informer->wait_lock);
     informer->has_ended = true;
     ki_wait_table_cancel_all(&informer->waits);
     atomic_store(&informer->wait_count, 0);
@@ -295,6 +303,7 @@ void ki_informer_cancel_waits(ki_informer *informer) {
 }
 
 void ki_informer_end_waits(ki_informer *informer) {
+    KI_ON_LOOP(informer->engine);
     ki_mutex_lock(&informer->wait_lock);
     ki_informer_cancel_waits(informer);
     ki_mutex_unlock(&informer->wait_lock);

@@ -2,6 +2,7 @@
  * has left and no reader stands at its end; the last published one stays. */
 #include "src/cache/listener/change_log.h"
 
+#include "src/base/assert.h"
 #include "src/base/memory.h"
 #include "src/object/object.h"
 
@@ -32,10 +33,23 @@ static void free_block(const ki_change_log *log, ki_change_block *block) {
     ki_free(ki_engine_allocator(log->engine), block);
 }
 
+/* first <= each reader's position <= published <= end */
+static bool is_in_order(const ki_change_log *log) {
+    uint64_t first = atomic_load(&log->first), published = atomic_load(&log->published);
+    bool is = first <= published && (!log->head || (log->head->first <= first && log->published_tail));
+    for (const ki_change_reader *reader = log->readers; is && reader; reader = reader->next) {
+        uint64_t position = atomic_load(&reader->position);
+        is = first <= position && position <= published && *reader->at == reader;
+    }
+    return is;
+}
+
 /* ---- releasing ---- */
 
-/* Frees the head. A reader at its end moves on. Caller holds the mutex. */
+/* Frees the head. A reader at its end moves on. */
 static void drop_head(ki_change_log *log) {
+    KI_HELD(&log->mutex);
+    KI_ASSERT(log->head != log->published_tail && log->head->next);
     ki_change_block *head = log->head;
     for (ki_change_reader *reader = log->readers; reader; reader = reader->next)
         if (reader->block == head)
@@ -44,18 +58,23 @@ static void drop_head(ki_change_log *log) {
     free_block(log, head);
 }
 
-/* Takes the oldest change, which is published, out of the log. Caller holds the mutex. */
+/* Takes the oldest change, which is published, out of the log. */
 static void pop(ki_change_log *log, ki_change *ret_change) {
     uint64_t first = atomic_load(&log->first);
+    KI_HELD(&log->mutex);
+    KI_ASSERT(first < atomic_load(&log->published));
     if (first - log->head->first == BLOCK_SIZE)
         drop_head(log);
     *ret_change = log->head->items[first - log->head->first];
+    KI_ASSERT(log->bytes >= ki_object_memory(ret_change->obj));
     log->bytes -= ki_object_memory(ret_change->obj);
     atomic_store(&log->first, first + 1);
 }
 
-/* Returns the number of the first change that is still needed. Caller holds the mutex. */
+/* Returns the number of the first change that is still needed. */
 static uint64_t needed_from(const ki_change_log *log) {
+    KI_HELD(&log->mutex);
+    KI_ASSERT(is_in_order(log));
     uint64_t from = atomic_load(&log->published);
     for (const ki_change_reader *reader = log->readers; reader; reader = reader->next) {
         uint64_t position = atomic_load(&reader->position);
@@ -96,6 +115,7 @@ static size_t release_dropped(ki_change_log *log, size_t max) {
 
 static void run_release(ki_task *task, void *user) {
     ki_change_log *log = user;
+    KI_ON_LOOP(log->engine);
     int work_left = ki_engine_work_left(log->engine);
     size_t max = work_left < 1 ? 1 : work_left < SLICE ? (size_t)work_left : SLICE;
     size_t count = release_dropped(log, max);
@@ -129,6 +149,8 @@ void ki_change_log_free(ki_change_log *log) {
 /* ---- writing ---- */
 
 ki_status ki_change_log_append(ki_change_log *log, const ki_change *change) {
+    KI_ON_LOOP(log->engine);
+    KI_ASSERT(!log->tail || log->tail->first + log->tail->count == log->end);
     if (!log->tail || log->tail->count == BLOCK_SIZE) {
         ki_change_block *block = new_block(log);
         if (!block)
@@ -148,6 +170,8 @@ ki_status ki_change_log_append(ki_change_log *log, const ki_change *change) {
 }
 
 bool ki_change_log_publish(ki_change_log *log) {
+    KI_ON_LOOP(log->engine);
+    KI_ASSERT(log->end >= atomic_load(&log->published));
     bool has_any = log->end != atomic_load(&log->published);
     if (!has_any)
         return false;
@@ -156,6 +180,7 @@ bool ki_change_log_publish(ki_change_log *log) {
     log->bytes += log->staged_bytes;
     atomic_store(&log->published, log->end);
     bool is_read = log->readers != NULL;
+    KI_ASSERT(is_in_order(log));
     ki_mutex_unlock(&log->mutex);
     log->staged_bytes = 0;
     if (!is_read && release_some(log, SLICE) == SLICE)
@@ -164,6 +189,7 @@ bool ki_change_log_publish(ki_change_log *log) {
 }
 
 void ki_change_log_drop(ki_change_log *log) {
+    KI_ASSERT(log->end >= atomic_load(&log->published));
     ki_change_block *kept = log->published_tail, *block = kept ? kept->next : NULL;
     if (!kept)
         return;
@@ -185,6 +211,7 @@ void ki_change_log_drop(ki_change_log *log) {
 
 void ki_change_log_attach(ki_change_log *log, ki_change_reader *reader) {
     ki_mutex_lock(&log->mutex);
+    KI_ASSERT(!reader->at);
     atomic_store(&reader->position, atomic_load(&log->published));
     reader->block = log->published_tail;
     reader->next = log->readers;
@@ -211,8 +238,9 @@ void ki_change_log_detach(ki_change_log *log, ki_change_reader *reader) {
         ki_task_post(&log->release);
 }
 
-/* Returns true if a reader has still to take the change. Caller holds the mutex. */
+/* Returns true if a reader has still to take the change. */
 static bool is_needed(const ki_change_log *log, uint64_t number) {
+    KI_HELD(&log->mutex);
     const ki_change_reader *reader = log->readers;
     while (reader && atomic_load(&reader->position) > number)
         reader = reader->next;
@@ -228,6 +256,7 @@ bool ki_change_log_take(ki_change_log *log, ki_change_reader *reader, ki_change 
             reader->block = log->head; /* it came before the first change */
         else if (number - reader->block->first == BLOCK_SIZE)
             reader->block = reader->block->next;
+        KI_ASSERT(number >= reader->block->first && number - reader->block->first < reader->block->count);
         *ret_change = reader->block->items[number - reader->block->first];
         *ret_number = number;
         atomic_store(&reader->position, number + 1);
@@ -237,6 +266,7 @@ bool ki_change_log_take(ki_change_log *log, ki_change_reader *reader, ki_change 
             ki_object_ref(ret_change->obj);
             ki_object_ref(ret_change->old);
         }
+        KI_ASSERT(is_in_order(log));
     }
     ki_mutex_unlock(&log->mutex);
     return has_next;

@@ -2,6 +2,7 @@
  * on_synced at its place. */
 #include "src/cache/listener/listener.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/engine/callback.h"
@@ -90,6 +91,7 @@ static void leave_log(ki_listener *listener) {
 }
 
 static void call_on_removed(ki_listener *listener) {
+    KI_ASSERT(!listener->is_closed);
     listener->is_closed = true;
     if (!listener->handler.on_removed)
         return;
@@ -106,6 +108,7 @@ void ki_listener_discard(ki_listener *listener) {
 }
 
 void ki_listener_free(ki_listener *listener) {
+    KI_ASSERT(!listener->thread.started);
     drop_replay(listener, false);
     if (!listener->is_closed)
         call_on_removed(listener);
@@ -144,6 +147,7 @@ static bool filter(const ki_listener *listener, ki_event *event) {
 
 /* Calls the handler for one change, which is borrowed. No lock is held. */
 static void call_handler(ki_listener *listener, const ki_change *change) {
+    KI_ASSERT(change->obj && !listener->is_closed);
     const ki_handler *handler = &listener->handler;
     ki_event event = { .obj = change->obj, .old = change->old, .informer = listener->informer, .type = change->type };
     ki_callback callback;
@@ -167,6 +171,7 @@ static void call_handler(ki_listener *listener, const ki_change *change) {
 
 /* Delivers one object of the replay, or ends the replay. */
 static void replay_one(ki_listener *listener, bool on_loop) {
+    KI_ASSERT(listener->replay);
     const ki_object *obj = ki_snapshot_next(listener->replay, &listener->cursor);
     if (!obj) {
         drop_replay(listener, on_loop);
@@ -179,6 +184,7 @@ static void replay_one(ki_listener *listener, bool on_loop) {
 }
 
 static void call_on_synced(ki_listener *listener) {
+    KI_ASSERT(!atomic_load(&listener->synced) && !listener->replay);
     if (listener->handler.on_synced) {
         ki_callback callback;
         ki_callback_enter(&callback, listener->owner);
@@ -191,6 +197,7 @@ static void call_on_synced(ki_listener *listener) {
 }
 
 static void call_on_changed(ki_listener *listener) {
+    KI_ASSERT(listener->handler.on_changed && atomic_load(&listener->synced));
     ki_callback callback;
     listener->unreported = 0;
     ki_callback_enter(&callback, listener->owner);
@@ -200,6 +207,7 @@ static void call_on_changed(ki_listener *listener) {
 
 /* `count`: of the processor, read before the mark. */
 static void call_on_namespaces_synced(ki_listener *listener, unsigned count) {
+    KI_ASSERT(atomic_load(&listener->synced));
     listener->namespaces_reported = count;
     if (listener->handler.on_namespaces_synced) {
         ki_callback callback;
@@ -280,6 +288,7 @@ static next_step deliver(ki_listener *listener, bool on_loop) {
 
 /* Waits until there is a step. Who gives one publishes it before it reads `sleeps`. */
 static void wait_for_step(ki_listener *listener) {
+    KI_ASSERT(!ki_engine_on_loop(listener->engine));
     atomic_store(&listener->sleeps, true);
     if (next_step_of(listener) == STEP_NOTHING)
         ki_semaphore_wait(&listener->wake_up);
@@ -313,6 +322,8 @@ static void thread_main(void *user) {
 /* Ends a removed listener on the loop. Cancels the task, which another thread may have posted, since on_end frees the
  * listener. */
 static void end_on_loop(ki_listener *listener) {
+    KI_ON_LOOP(listener->engine);
+    KI_ASSERT(listener->is_removed && atomic_load(&listener->has_ended));
     close_listener(listener, true);
     ki_task_cancel(&listener->task);
     ki_thread_join(&listener->thread);
@@ -322,6 +333,8 @@ static void end_on_loop(ki_listener *listener) {
 /* The task on the loop: delivers for a listener without a thread; ends any removed listener. */
 static void run_turn(ki_task *task, void *user) {
     ki_listener *listener = user;
+    KI_ON_LOOP(listener->engine);
+    KI_ASSERT(task == &listener->task);
     if (listener->has_thread) {
         end_on_loop(listener);
         return;
@@ -352,6 +365,7 @@ size_t ki_listener_pending(const ki_listener *listener) {
 }
 
 void ki_listener_set_replay(ki_listener *listener, ki_snapshot *replay) {
+    KI_ASSERT(!listener->replay && !listener->started);
     listener->replay = replay;
     listener->cursor = (ki_cursor)KI_CURSOR_INIT;
     atomic_store(&listener->to_replay, ki_snapshot_count(replay));
@@ -383,6 +397,7 @@ void ki_listener_wake(ki_listener *listener) {
 
 /* Under the mutex: the thread may end, and the listener be freed, once it is not held. */
 static void end(ki_listener *listener) {
+    KI_HELD(&listener->mutex);
     leave_log(listener);
     atomic_store(&listener->has_ended, true);
     wake_thread(listener);

@@ -1,6 +1,7 @@
 /* processor.c: distributes to the listeners, and applies the rules of resync periods. */
 #include "src/cache/listener/processor.h"
 
+#include "src/base/assert.h"
 #include "src/cache/listener/listener.h"
 #include "src/object/object.h"
 
@@ -58,6 +59,7 @@ void ki_processor_resync_begun(ki_processor *processor, int64_t now) {
 /* --- adding and removing ------------------------------------------------------------------------------------------ */
 
 static void append(ki_listener *listener, ki_listener ***end) {
+    KI_ASSERT(**end == NULL);
     listener->next = NULL;
     listener->at = *end;
     **end = listener;
@@ -65,12 +67,14 @@ static void append(ki_listener *listener, ki_listener ***end) {
 }
 
 static void take_out(ki_listener *listener, ki_listener ***end) {
+    KI_ASSERT(*listener->at == listener);
     *listener->at = listener->next;
     *(listener->next ? &listener->next->at : end) = listener->at;
     listener->at = NULL;
 }
 
 void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t desired_ns, int64_t now) {
+    KI_ASSERT(!listener->processor && !listener->at);
     listener->processor = processor;
     listener->namespaces_reported = atomic_load(&processor->namespaces_count);
     ki_change_log_attach(&processor->log, &listener->reader);

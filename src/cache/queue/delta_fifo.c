@@ -15,6 +15,7 @@
  * first list takes little memory beside its objects. */
 #include "src/cache/queue/fifo.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/map.h"
 #include "src/base/memory.h"
@@ -97,6 +98,7 @@ static void release_entry(delta_fifo *fifo, entry *e) {
     *e = (entry){ .deltas = deltas, .capacity = capacity, .next = fifo->free };
     fifo->free = e;
     fifo->free_count++;
+    KI_ASSERT(fifo->free_count <= KEEP_ENTRIES && fifo->spare <= fifo->free_count);
 }
 
 /* Makes an entry that is neither in the map nor in the queue. Returns NULL without memory. */
@@ -148,6 +150,7 @@ static entry *find(const delta_fifo *fifo, const char *key) {
 
 /* Queues an entry behind another one; `before` NULL: as the first. */
 static void enqueue(delta_fifo *fifo, entry *e, entry *before) {
+    KI_ASSERT(!e->before && !e->after && fifo->first != e);
     e->before = before;
     e->after = before ? before->after : fifo->first;
     *(before ? &before->after : &fifo->first) = e;
@@ -155,6 +158,8 @@ static void enqueue(delta_fifo *fifo, entry *e, entry *before) {
 }
 
 static void dequeue(delta_fifo *fifo, entry *e) {
+    KI_ASSERT(e->before ? e->before->after == e : fifo->first == e);
+    KI_ASSERT(e->after ? e->after->before == e : fifo->last == e);
     *(e->before ? &e->before->after : &fifo->first) = e->after;
     *(e->after ? &e->after->before : &fifo->last) = e->before;
     e->before = e->after = NULL;
@@ -163,6 +168,7 @@ static void dequeue(delta_fifo *fifo, entry *e) {
 /* ---- deltas ---- */
 
 static bool make_room(delta_fifo *fifo, entry *e) {
+    KI_ASSERT(e->count <= e->capacity && e->doubts <= e->count);
     if (e->count < e->capacity)
         return true;
     if (e->capacity > UINT32_MAX / 2)
@@ -250,8 +256,10 @@ static void append(delta_fifo *fifo, entry *e, const ki_change *delta) {
     else if (e->doubts == e->count)
         follow_doubts(fifo, e, delta);
     count_delta(fifo, e, delta);
+    KI_ASSERT(e->count < e->capacity);
     e->deltas[e->count++] = *delta;
     merge_deletions(e);
+    KI_ASSERT(e->count > 0 && e->doubts <= e->count);
 }
 
 /* Returns the entry of an object's key with room for one more delta; NULL without memory. */
@@ -305,6 +313,7 @@ static ki_status queue_change(ki_fifo *base, const ki_change *delta) {
 
 /* Makes the first arrival the rest. */
 static void begin_rest(delta_fifo *fifo) {
+    KI_ASSERT(!fifo->rest && !fifo->placed && fifo->base.lists > 0);
     ki_arrival *first = ki_fifo_first(&fifo->base);
     fifo->rest = first->list;
     first->list = NULL;
@@ -401,6 +410,7 @@ static ki_object *last_state(const delta_fifo *fifo, const entry *e) {
 
 /* Deletes the next queued object, unless it is listed or of another namespace. */
 static ki_status delete_next(delta_fifo *fifo, const ki_queued_list *from) {
+    KI_ASSERT(fifo->at && fifo->until);
     entry *e = fifo->at, *next = e == fifo->until ? NULL : e->after;
     bool is_deleted = e->listed != fifo->lists && ki_queued_list_lacks(from, ki_object_key(e->key_owner));
     ki_status status = KI_OK;

@@ -2,6 +2,7 @@
  * what has failed. */
 #include "src/cache/queue/process_loop.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 
@@ -28,6 +29,7 @@ static ki_status process(const ki_deltas *deltas, void *user, bool *ret_requeue,
 
 /* Returns the delay before the failed items are queued again. */
 static int64_t delay_retry(ki_process_loop *loop) {
+    KI_ON_LOOP(loop->options.engine);
     ki_engine *engine = loop->options.engine;
     int64_t now = ki_engine_now(engine);
     if (!ki_timer_is_set(&loop->retry_timer)) {
@@ -64,6 +66,8 @@ static void continue_resync(ki_process_loop *loop) {
 
 /* Pops once. KI_ERR_NOT_FOUND: nothing is left. */
 static ki_status step(ki_process_loop *loop, ki_error *err) {
+    KI_ON_LOOP(loop->options.engine);
+    KI_ASSERT(loop->is_open);
     ki_queue *queue = loop->options.queue;
     retry_some(loop);
     loop->has_failed = false;
@@ -84,6 +88,7 @@ static ki_status step(ki_process_loop *loop, ki_error *err) {
 }
 
 static void wait_and_retry(ki_process_loop *loop, const ki_error *err) {
+    KI_ASSERT(err->code && !ki_timer_is_set(&loop->stuck_timer));
     ki_engine *engine = loop->options.engine;
     int64_t now = ki_engine_now(engine);
     int64_t wait = ki_backoff_next(&loop->backoff, now, ki_engine_random(engine));

@@ -1,6 +1,7 @@
 /* queued_list.c: see queued_list.h. One block of memory has the list and its texts. */
 #include "src/cache/queue/queued_list.h"
 
+#include "src/base/assert.h"
 #include "src/base/memory.h"
 #include "src/base/string_view.h"
 
@@ -87,6 +88,7 @@ static ki_status end_phase(ki_queued_list *list) {
         [KI_LIST_KNOWN] = { KI_LIST_ENDS, KI_LIST_OBJECTS },  [KI_LIST_OBJECTS] = { KI_LIST_KNOWN, KI_LIST_ENDS },
         [KI_LIST_ENDS] = { KI_LIST_ENDS, KI_LIST_ENDS },
     };
+    KI_ASSERT(list->phase != KI_LIST_ENDS);
     list->phase = next[list->phase][list->deletes_first || (list->phase == KI_LIST_BEGINS && list->is_of_new)];
     list->at = 0;
     return KI_OK;
@@ -134,6 +136,7 @@ static bool is_last_of_key(const ki_queued_list *list, size_t at) {
 }
 
 static ki_status next_object(ki_queued_list *list, ki_change *ret_change) {
+    KI_ASSERT(list->phase == KI_LIST_OBJECTS && list->at <= list->count);
     size_t at = list->at;
     if (ki_queued_list_is_plain(list) && list->keys.part_count && ki_map_free_part(&list->keys))
         return KI_OK;
@@ -166,6 +169,7 @@ ki_status ki_queued_list_next(ki_queued_list *list, ki_change *ret_change) {
 }
 
 void ki_queued_list_take(ki_queued_list *list) {
+    KI_ASSERT(list->released <= list->at && list->at <= list->count);
     list->released = list->at;
 }
 

@@ -3,6 +3,7 @@
  * after silent watches) and reflector_unreadable.c (unreadable objects); a list's objects in listed_objects.c. */
 #include "src/cache/reflector/reflector.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
@@ -60,6 +61,8 @@ static void report_silence(ki_timer *timer, void *user) {
 }
 
 void ki_reflector_schedule_at(ki_reflector *reflector, ki_reflector_step next, int64_t at) {
+    KI_ON_LOOP(reflector->options.engine);
+    KI_ASSERT(next != KI_REFLECT_NOTHING && reflector->is_open);
     ki_timer_cancel(&reflector->silence_timer);
     reflector->phase = KI_REFLECTOR_WAITS;
     reflector->next = next;
@@ -80,6 +83,7 @@ static void take_step(ki_timer *timer, void *user) {
         return;
     }
     ki_reflector_step step = reflector->next;
+    KI_ASSERT(reflector->phase == KI_REFLECTOR_WAITS);
     reflector->next = KI_REFLECT_NOTHING;
     switch (step) {
     case KI_REFLECT_NOTHING:
@@ -219,6 +223,7 @@ static bool note_missing(ki_reflector *reflector, const ki_error *cause) {
 
 static void on_type_found(ki_type_found found, const ki_error *err, void *user) {
     ki_reflector *reflector = user;
+    KI_ASSERT(reflector->phase == KI_REFLECTOR_FINDS_TYPE);
     if (err) {
         ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
         return;
@@ -231,6 +236,7 @@ static void on_type_found(ki_type_found found, const ki_error *err, void *user) 
 static void find_type(ki_reflector *reflector) {
     ki_list_watch *list_watch = reflector->options.list_watch;
     ki_error err = KI_ERROR_INIT;
+    KI_ASSERT(reflector->phase == KI_REFLECTOR_WAITS);
     reflector->phase = KI_REFLECTOR_FINDS_TYPE;
     ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
     if (ki_error_fill(&err, list_watch->ops->find_type(list_watch, on_type_found, reflector, &err), "find_type"))
@@ -252,6 +258,7 @@ static int64_t next_wait(ki_reflector *reflector, const ki_error *cause, int64_t
 }
 
 void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflector_step next) {
+    KI_ASSERT(reflector->is_open && cause->code);
     ki_engine *engine = reflector->options.engine;
     int64_t now = ki_engine_now(engine);
     reflector->failed_attempt = current_attempt(reflector);
@@ -279,6 +286,7 @@ void ki_reflector_fail(ki_reflector *reflector, const ki_error *err, ki_reflecto
 }
 
 void ki_reflector_give_up(ki_reflector *reflector, const ki_error *err) {
+    KI_ASSERT(reflector->phase != KI_REFLECTOR_WAITS);
     reflector->options.list_watch->ops->cancel(reflector->options.list_watch);
     ki_reflector_count_watch_end(reflector);
     ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);

@@ -1,5 +1,6 @@
 /* reflector_list.c: the plain list. Requests all objects, in pages or in one response, then replaces the queue's view
  * with them. */
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/cache/reflector/reflector_steps.h"
@@ -13,6 +14,7 @@ enum {
 static void on_object(ki_object *obj, void *user) {
     ki_reflector *reflector = user;
     ki_object *kept;
+    KI_ASSERT(reflector->phase == KI_REFLECTOR_LISTS);
     if (reflector->object_count == 0)
         ki_reflector_set_state(reflector, KI_STATE_LISTING);
     reflector->heard_at = ki_engine_now(reflector->options.engine);

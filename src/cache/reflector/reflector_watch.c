@@ -1,5 +1,6 @@
 /* reflector_watch.c: the watch, and the streaming list: a watch that begins with an event for every object
  * (KEP-3157). */
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/cache/reflector/reflector_steps.h"
@@ -64,6 +65,7 @@ static void on_bytes(void *user) {
 }
 
 static void count_watch(ki_reflector *reflector) {
+    KI_ASSERT(reflector->phase == KI_REFLECTOR_WATCHES);
     ki_metrics_add(reflector->shared.metrics, KI_METRIC_WATCHES, 1);
     reflector->is_watch_counted = true;
     reflector->watching_since = ki_engine_now(reflector->options.engine);
@@ -82,6 +84,7 @@ void ki_reflector_count_watch_end(ki_reflector *reflector) {
 
 static void on_open(void *user) {
     ki_reflector *reflector = user;
+    KI_ASSERT(reflector->phase == KI_REFLECTOR_WATCHES || reflector->phase == KI_REFLECTOR_STREAMS);
     reflector->watch.is_accepted = true;
     reflector->missing_responses = 0;
     if (reflector->phase == KI_REFLECTOR_WATCHES)
@@ -106,6 +109,7 @@ void ki_reflector_drop_collected(ki_reflector *reflector, const char *key) {
 }
 
 static ki_status stage_first(ki_reflector *reflector, ki_object *obj) {
+    KI_ASSERT(collected_place(reflector, ki_object_key(obj)) == 0);
     ki_status status = ki_reflector_append(reflector, obj);
     if (status)
         return status;
@@ -192,6 +196,7 @@ static bool advance_to(ki_reflector *reflector, const char *version) {
 
 /* Takes an event of a streaming list. */
 static void collect_event(ki_reflector *reflector, ki_event_type type, ki_object *obj) {
+    KI_ASSERT(reflector->phase == KI_REFLECTOR_STREAMS);
     ki_object *kept;
     if (!ki_reflector_transform(reflector, obj, type == KI_EVENT_DELETE, &kept))
         return;
@@ -219,6 +224,7 @@ static bool advance_by(ki_reflector *reflector, ki_event_type type, const char *
 
 /* Takes an event of a watch, unless it would bring back an object whose deletion was read. */
 static void take_event(ki_reflector *reflector, ki_event_type type, ki_object *obj) {
+    KI_ASSERT(reflector->phase == KI_REFLECTOR_WATCHES);
     ki_error err = KI_ERROR_INIT;
     ki_order order = ki_resource_version_compare(ki_object_resource_version(obj), reflector->resource_version);
     if (type != KI_EVENT_DELETE && order == KI_ORDER_OLDER && ki_past_deletions_have(reflector->past_deletions, obj)) {
@@ -244,6 +250,8 @@ static void take_event(ki_reflector *reflector, ki_event_type type, ki_object *o
 
 static void on_event(ki_event_type type, ki_object *obj, void *user) {
     ki_reflector *reflector = user;
+    KI_ON_LOOP(reflector->options.engine);
+    KI_ASSERT(reflector->is_open && reflector->watch.is_accepted);
     count_event(reflector);
     if (ki_reflector_skips(reflector, obj))
         return;
@@ -262,10 +270,12 @@ static void close_gaps(ki_reflector *reflector) {
     for (size_t i = 0; i < reflector->object_count; i++)
         if (reflector->objects[i])
             reflector->objects[count++] = reflector->objects[i];
+    KI_ASSERT(count == reflector->collected.count);
     reflector->object_count = count;
 }
 
 static ki_status end_of_initial_events(ki_reflector *reflector, const char *version, ki_error *err) {
+    KI_ASSERT(reflector->phase == KI_REFLECTOR_STREAMS);
     char checked[KI_RESOURCE_VERSION_MAX + 1];
     ki_status status = ki_reflector_copy_version(checked, version, err);
     if (status)

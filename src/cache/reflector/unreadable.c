@@ -1,6 +1,7 @@
 /* unreadable.c: see unreadable.h. */
 #include "src/cache/reflector/unreadable.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 
@@ -199,8 +200,9 @@ static void set_listed(ki_unreadable *unreadable, ki_unreadable_mark *mark, int 
         next->links[list].at = at;
 }
 
-/* Called after each change of a mark. Caller holds the mutex. */
+/* Called after each change of a mark. */
 static void note_changed(ki_unreadable *unreadable, ki_unreadable_mark *mark) {
+    KI_HELD(&unreadable->mutex);
     unreadable->shown -= ki_heap_has(&mark->node);
     if (mark->is_settled)
         ki_heap_remove(&unreadable->first, &mark->node);
@@ -209,6 +211,7 @@ static void note_changed(ki_unreadable *unreadable, ki_unreadable_mark *mark) {
     unreadable->shown += ki_heap_has(&mark->node);
     set_listed(unreadable, mark, KI_UNREADABLE_OPEN, mark->until[0] == '\0');
     set_listed(unreadable, mark, KI_UNREADABLE_SETTLED, mark->is_settled);
+    KI_ASSERT(mark->is_settled != ki_heap_has(&mark->node) && unreadable->shown <= unreadable->marks.by_key.count);
 }
 
 /* Returns the mark that an object has or shares. Caller holds the mutex. */
@@ -241,8 +244,8 @@ bool ki_unreadable_has(ki_unreadable *unreadable, const char *key) {
     return has;
 }
 
-/* Caller holds the mutex. */
 static void settle(ki_unreadable *unreadable, ki_unreadable_mark *mark, const char *version) {
+    KI_HELD(&unreadable->mutex);
     if (!mark || mark->is_settled || is_before(version, mark))
         return;
     mark->is_settled = true;

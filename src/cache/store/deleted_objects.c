@@ -1,6 +1,7 @@
 /* deleted_objects.c: see deleted_objects.h. */
 #include "src/cache/store/deleted_objects.h"
 
+#include "src/base/assert.h"
 #include "src/object/format.h"
 
 typedef struct entry {
@@ -23,6 +24,7 @@ static void pop(ki_deleted_objects *deleted) {
     if (!ki_ring_pop(&deleted->queue, &oldest))
         return;
     deleted->popped++;
+    KI_ASSERT(deleted->bytes >= ki_object_memory(oldest.obj));
     deleted->bytes -= ki_object_memory(oldest.obj);
     if (deleted->staged > deleted->queue.count)
         deleted->staged = deleted->queue.count;
@@ -65,6 +67,7 @@ ki_status ki_deleted_objects_stage(ki_deleted_objects *deleted, ki_object *obj) 
     (void)ki_ring_push(&deleted->queue, &(entry){ ki_object_ref(obj), INT64_MAX }); /* room is reserved */
     deleted->bytes += ki_object_memory(obj);
     deleted->staged++;
+    KI_ASSERT(deleted->staged <= deleted->queue.count);
     return KI_OK;
 }
 

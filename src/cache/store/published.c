@@ -7,6 +7,8 @@
  * them sees what the other wrote. `pending` also has the number of the list: a late note for an earlier list fails. */
 #include "src/cache/store/published.h"
 
+#include "src/base/assert.h"
+
 static const uint64_t all_stripes = ((uint64_t)1 << KI_PUBLISHED_STRIPES) - 1;
 
 static uint64_t bit_of(unsigned stripe) {
@@ -51,6 +53,7 @@ void ki_published_destroy(ki_published *published) {
 /* Notes that a stripe has no reader of the list, if that is so. Returns true if it was the last one: the caller calls
  * end_list. */
 static bool note_idle(ki_published *published, unsigned stripe) {
+    KI_ASSERT(stripe < KI_PUBLISHED_STRIPES);
     uint64_t before = atomic_load(&published->pending);
     while (before & bit_of(stripe)) {
         if (atomic_load(&published->stripes[stripe].is_read))
@@ -63,6 +66,8 @@ static bool note_idle(ki_published *published, unsigned stripe) {
 
 /* Begins to retire what was swapped out. Returns true if nobody reads it. Caller holds `lock`. */
 static bool begin_list(ki_published *published) {
+    KI_HELD(&published->lock);
+    KI_ASSERT(!published->retiring && published->retired);
     uint64_t idle = 0;
     published->retiring = published->retired;
     published->retired = NULL;
@@ -127,6 +132,7 @@ ki_snapshot *ki_published_of_writer(const ki_published *published) {
 void ki_published_swap(ki_published *published, ki_snapshot *next) {
     ki_mutex_lock(&published->lock);
     ki_snapshot *before = atomic_exchange(&published->now, next);
+    KI_ASSERT(before != next && !before->next_deferred);
     before->next_deferred = published->retired;
     published->retired = before;
     bool has_ended = !published->retiring && begin_list(published);

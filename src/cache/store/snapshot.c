@@ -1,6 +1,7 @@
 /* snapshot.c: see snapshot.h. Makes, shares, links, releases and walks a snapshot. */
 #include "src/cache/store/snapshot.h"
 
+#include "src/base/assert.h"
 #include "src/base/memory.h"
 #include "src/cache/store/index_set.h"
 
@@ -41,6 +42,7 @@ void ki_snapshot_link(ki_snapshot *snapshot) {
     if (!base)
         return;
     ki_mutex_lock(&snapshot->schema->versions->lock);
+    KI_ASSERT(!base->after && !snapshot->before && base->edit.objects.version < snapshot->edit.objects.version);
     base->after = snapshot;
     base->edit.objects.dead = snapshot->edit.objects.dead;
     base->edit.others.dead = snapshot->edit.others.dead;
@@ -126,9 +128,11 @@ static void sort_dead(const ki_snapshot *snapshot, ki_tree_part **dead, ki_tree_
     }
 }
 
-/* Takes the snapshot out of its chain. Returns the last one of the chain if only this is left, and nobody reads it.
- * Caller holds the lock. */
+/* Takes the snapshot out of its chain. Returns the last one of the chain if only this is left, and nobody reads it. */
 static ki_snapshot *unlink_snapshot(const ki_snapshot *snapshot) {
+    KI_HELD(&snapshot->schema->versions->lock);
+    KI_ASSERT(snapshot->after && snapshot->after->before == snapshot);
+    KI_ASSERT(!snapshot->before || snapshot->before->after == snapshot);
     ki_snapshot *before = snapshot->before, *after = snapshot->after;
     after->before = before;
     if (before)

@@ -2,6 +2,7 @@
  * that drops the new snapshot. */
 #include "src/cache/store/store.h"
 
+#include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/cache/store/index_build.h"
@@ -127,6 +128,7 @@ static ki_str version_or_current(const ki_store *store, const char *resource_ver
 }
 
 void ki_store_publish(ki_store *store, ki_snapshot *next) {
+    KI_ASSERT(!next->base || next->base == current(store));
     ki_snapshot_link(next);
     ki_published_swap(store->published, next);
 }
@@ -154,12 +156,14 @@ ki_status ki_store_begin(ki_store *store, const char *resource_version, ki_error
 
 /* `old` or `obj` can be NULL. */
 static void count_change(ki_snapshot *next, const ki_object *old, const ki_object *obj) {
+    KI_ASSERT(!old || next->object_bytes >= ki_object_memory(old));
     next->object_bytes += obj ? ki_object_memory(obj) : 0;
     next->object_bytes -= old ? ki_object_memory(old) : 0;
 }
 
 ki_status ki_store_stage_put(ki_store *store, ki_object *obj, const ki_object *read) {
     ki_snapshot *next = store->staged;
+    KI_ASSERT(next && obj);
     void *old = NULL;
     const ki_tree_kind *kind = &next->schema->objects;
     uint64_t hash = ki_tree_hash(kind, kind->key(obj));
@@ -174,6 +178,7 @@ ki_status ki_store_stage_put(ki_store *store, ki_object *obj, const ki_object *r
 
 ki_status ki_store_stage_delete(ki_store *store, const char *key) {
     ki_snapshot *next = store->staged;
+    KI_ASSERT(next);
     void *old = NULL;
     ki_status status = ki_tree_remove(&next->schema->objects, &next->edit.objects, &next->items, ki_str_of(key), &old);
     if (!status && old)

@@ -3,6 +3,7 @@
  * alone: its parent holds that value instead. A node is not older than its child nodes. */
 #include "src/cache/store/tree.h"
 
+#include "src/base/assert.h"
 #include "src/base/memory.h"
 
 enum {
@@ -52,6 +53,18 @@ static unsigned slot_count(const node *n) {
 
 static unsigned node_index(const node *n, uint32_t bit) {
     return n->part.leaf_count + below(n->nodes, bit);
+}
+
+/* Do the maps of a node agree with each other and with its count? */
+static bool is_sound(const ki_tree_kind *kind, const node *n, unsigned level) {
+    if (level == KI_TREE_LEVELS)
+        return !n->leaves && !n->nodes;
+    bool is = (n->leaves & n->nodes) == 0 && n->part.leaf_count == count_bits(n->leaves);
+    if (is && n->leaves) { /* the first value is at its place */
+        uint32_t first = n->leaves & (~n->leaves + 1);
+        is = bit_of(ki_tree_hash(kind, kind->key(n->slots[0].value)), level) == first;
+    }
+    return is;
 }
 
 uint64_t ki_tree_hash(const ki_tree_kind *kind, ki_str key) {
@@ -197,6 +210,7 @@ static void hand_over(const ki_tree_kind *kind, void *old, void **ret_old) {
 
 /* Frees the root of a tree without values. */
 static void free_root(const ki_tree_kind *kind, ki_tree *tree) {
+    KI_ASSERT(slot_count(tree->root) == 0);
     ki_free(kind->allocator, tree->root);
     tree->root = NULL;
 }
@@ -239,6 +253,7 @@ static node *split(const ki_tree_kind *kind, uint64_t version, void *a, uint64_t
 /* Replaces the value at `at` by a child node at `level` + 1 with that value and `value`. */
 static ki_status push_down(const ki_tree_kind *kind, uint64_t version, node *n, unsigned at, unsigned level,
                            uint32_t bit, void *value, uint64_t hash) {
+    KI_ASSERT(n->part.born == version && n->leaves & bit);
     void *there = n->slots[at].value;
     node *child = split(kind, version, there, ki_tree_hash(kind, kind->key(there)), value, hash, level + 1);
     if (!child)
@@ -254,6 +269,7 @@ static ki_status push_down(const ki_tree_kind *kind, uint64_t version, node *n, 
 }
 
 static ki_status insert(const ki_tree_kind *kind, ki_tree_edit *edit, node **slot, uint32_t bit, void *value) {
+    KI_ASSERT(!(((*slot)->leaves | (*slot)->nodes) & bit));
     unsigned at = bit ? below((*slot)->leaves, bit) : (*slot)->part.leaf_count;
     if (at >= KI_TREE_MAX_COLLISIONS)
         return KI_ERR_LIMIT;
@@ -302,6 +318,7 @@ ki_status ki_tree_put_hashed(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tr
             free_root(kind, tree);
         return status;
     }
+    KI_ASSERT(is_sound(kind, tree->root, 0) && tree->root->part.born == edit->version);
     tree->count += !old;
     hand_over(kind, old, ret_old);
     return KI_OK;
@@ -343,8 +360,10 @@ static void shrink(const ki_tree_kind *kind, node **slot) {
 
 /* Moves the single value of a child node into its parent. Both must be of this version alone. */
 static void pull_up(const ki_tree_kind *kind, node *parent, uint32_t bit) {
+    KI_ASSERT(parent->nodes & bit && !(parent->leaves & bit));
     unsigned from = node_index(parent, bit);
     node *child = parent->slots[from].node;
+    KI_ASSERT(child->part.leaf_count == 1 && !child->nodes && child->part.born == parent->part.born);
     void *value = child->slots[0].value;
     ki_free(kind->allocator, child);
     unsigned to = below(parent->leaves, bit);
@@ -381,6 +400,7 @@ ki_status ki_tree_remove(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *
     }
     /* Nothing can fail from here on. */
     node *n = *path[level];
+    KI_ASSERT(n->part.leaf_count > 0 && tree->count > 0);
     unsigned count = slot_count(n) - 1;
     memmove(n->slots + at, n->slots + at + 1, (count - (unsigned)at) * sizeof(union slot));
     n->part.leaf_count--;
@@ -390,6 +410,8 @@ ki_status ki_tree_remove(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *
         n = *path[level];
         pull_up(kind, n, bit_of(hash, level));
     }
+    KI_ASSERT(is_sound(kind, n, level));
+    KI_ASSERT((tree->count == 0) == (slot_count(tree->root) == 0));
     if (tree->count == 0)
         free_root(kind, tree);
     else
