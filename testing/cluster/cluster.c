@@ -135,6 +135,8 @@ ki_status kt_cluster_new(const ki_allocator *allocator, const kt_cluster_options
     kt_faults_init(&cluster->faults, &cluster->allocator, cluster->options.seed);
     kt_request_log_init(&cluster->requests, &cluster->allocator);
     ki_status status = add_storages(cluster);
+    if (!status)
+        status = kt_defaults_new(&cluster->allocator, &cluster->defaults);
     if (status)
         ki_error_no_memory(err, "making the cluster");
     else
@@ -181,6 +183,7 @@ void kt_cluster_free(kt_cluster *cluster) {
     ki_map_free(&cluster->by_path);
     ki_ring_free(&cluster->log);
     ki_buffer_free(&cluster->scratch);
+    kt_defaults_free(cluster->defaults);
     kt_auth_free(&cluster->auth);
     kt_faults_clear(&cluster->faults);
     kt_request_log_clear(&cluster->requests);

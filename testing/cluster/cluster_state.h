@@ -10,6 +10,7 @@
 #include "testing/cluster/storage.h"
 #include "testing/faults/fault.h"
 #include "testing/request/request_log.h"
+#include "testing/schema/defaults.h"
 
 enum {
     KT_PATH_MAX_SIZE = 192 /* of "GROUP/VERSION/PLURAL" */
@@ -36,6 +37,7 @@ struct kt_cluster {
     char *paths;             /* keys of `by_path` */
     ki_ring log;             /* the kt_storage * of each event in the history, by revision */
     size_t history_bytes;    /* JSON of the events' objects */
+    kt_defaults *defaults;   /* of the built-in types */
     kt_auth auth;
     kt_faults faults;
     kt_request_log requests; /* of clients, for tests */

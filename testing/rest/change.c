@@ -7,6 +7,7 @@
 #include "src/base/rfc3339.h"
 #include "testing/access/authorize.h"
 #include "testing/access/grant.h"
+#include "testing/cluster/cluster_state.h"
 #include "testing/cluster/strategy.h"
 #include "testing/cluster/view.h"
 #include "testing/crd/custom.h"
@@ -25,12 +26,8 @@
 #include "testing/validation/validate_service.h"
 #include "testing/values/json.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 enum {
-    NAME_SIZE = 256,
-    FILLED_MAX = 2 * KT_BODY_MAX /* bytes of an object with its defaults */
+    NAME_SIZE = 256
 };
 
 ki_status kt_change_begin(kt_call *call, kt_write *ret_write) {
@@ -76,94 +73,76 @@ ki_status kt_change_check_namespace(kt_call *call, ki_str name) {
     return status;
 }
 
-/* Appends the body with the defaults of its resource and types. */
-static ki_status append_filled(kt_call *call, yyjson_val *root, yyjson_val *old_root, ki_str name, const char *uid,
-                               yyjson_mut_doc *doc, ki_buffer *out) {
-    const char *defaults = kt_defaults_of(call->resource);
-    yyjson_doc *below = NULL;
-    ki_status status = defaults ? kt_json_read(call->allocator, ki_str_of(defaults), &below, NULL) : KI_OK;
-    yyjson_mut_val *merged = NULL;
-    if (!status)
-        merged = below ? yyjson_merge_patch(doc, yyjson_doc_get_root(below), root) : yyjson_val_mut_copy(doc, root);
-    bool fine = merged != NULL;
-    if (fine)
-        fine = !kt_assign(call, name, uid, doc, merged, old_root);
-    if (fine)
-        fine = !kt_defaults_fill(call->allocator, call->resource, doc, merged) &&
-               !kt_zeros_fill(call->resource, doc, merged);
-    status = fine ? kt_json_append_mut(out, merged) : KI_ERR_NO_MEMORY;
-    yyjson_doc_free(below);
-    return status;
+static bool has_first_status(const kt_storage *storage) {
+    return kt_has_status(storage->info) && !(kt_strategy_of(storage->info)->flags & KT_KEEPS_STATUS);
 }
 
-/* Returns the body with its defaults as a new document; NULL for custom resources. `uid`: of a new object. */
-static ki_status with_defaults(kt_call *call, yyjson_val *root, yyjson_val *old_root, ki_str name, const char *uid,
+/* Sets the status of a new object. `defaults`: of its resource; may be NULL. */
+static bool put_first_status(const kt_call *call, yyjson_val *defaults, yyjson_mut_doc *doc, yyjson_mut_val *root) {
+    char now[KI_RFC3339_SIZE];
+    yyjson_val *given = yyjson_obj_get(defaults, "status");
+    yyjson_mut_val *status = given ? yyjson_val_mut_copy(doc, given) : NULL;
+    bool fine = status || !given;
+    yyjson_mut_obj_remove_key(root, "status");
+    if (call->resource == KI_PODS) {
+        fine = yyjson_mut_obj_put(status, yyjson_mut_str(doc, "qosClass"), yyjson_mut_str(doc, kt_defaults_qos(root)));
+    } else if (call->resource == KI_PERSISTENTVOLUMES) {
+        ki_rfc3339_seconds(call->now_ms / 1000, now);
+        fine = yyjson_mut_obj_add_strcpy(doc, status, "lastPhaseTransitionTime", now);
+    }
+    return fine && (!status || yyjson_mut_obj_add(root, yyjson_mut_str(doc, "status"), status));
+}
+
+/* Sets `*ret_root` to the body with the defaults of its resource and types. */
+static ki_status fill(kt_call *call, yyjson_val *body, yyjson_val *old_root, ki_str name, const char *uid,
+                      yyjson_mut_doc *doc, yyjson_mut_val **ret_root) {
+    size_t left = KT_DEFAULTS_MAX;
+    const kt_defaults *defaults = call->cluster->defaults;
+    yyjson_val *below = kt_defaults_of(defaults, call->resource);
+    yyjson_mut_val *root = below ? yyjson_merge_patch(doc, below, body) : yyjson_val_mut_copy(doc, body);
+    if (!root || kt_assign(call, name, uid, doc, root, old_root))
+        return KI_ERR_NO_MEMORY;
+    ki_status status = kt_defaults_fill(defaults, call->resource, doc, root, &left);
+    if (!status && uid && has_first_status(call->storage) && !put_first_status(call, below, doc, root))
+        status = KI_ERR_NO_MEMORY;
+    *ret_root = root;
+    return status ? status : kt_zeros_fill(call->resource, doc, root, &left);
+}
+
+/* Returns the body with its defaults as a new document; NULL for custom resources. `uid`: of a new object, which gets
+ * its first status too. */
+static ki_status with_defaults(kt_call *call, yyjson_val *body, yyjson_val *old_root, ki_str name, const char *uid,
                                yyjson_doc **ret_doc) {
-    kt_json_allowance allowed = { .allocator = call->allocator, .left = KT_DEFAULTS_MEMORY_MAX };
-    yyjson_alc alc = kt_json_limited_alc(&allowed); /* every element of a list can get many defaults */
-    ki_buffer text;
+    yyjson_alc alc = kt_json_alc(call->allocator);
+    yyjson_mut_val *root = NULL;
     if (call->storage->custom)
         return KI_OK; /* kt_custom_prepare has filled in the defaults */
     yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
     if (!doc)
         return KI_ERR_NO_MEMORY;
-    ki_buffer_init(&text, call->allocator, 0);
-    ki_status status = append_filled(call, root, old_root, name, uid, doc, &text);
-    if (allowed.exceeded || text.size > FILLED_MAX)
+    ki_status status = fill(call, body, old_root, name, uid, doc, &root);
+    if (status == KI_ERR_LIMIT)
         status = kt_fail_generic(call, 413);
     else if (!status)
-        status = kt_json_read_trusted(call->allocator, (ki_str){ text.data, text.size }, ret_doc, NULL);
-    ki_buffer_free(&text);
+        status = kt_json_freeze(call->allocator, root, ret_doc);
     yyjson_mut_doc_free(doc);
     return status;
 }
 
-/* Sets `*ret_doc` to an object with the status of a new object. */
-static ki_status first_status(kt_call *call, yyjson_val *body, yyjson_doc **ret_doc) {
-    const char *defaults = kt_defaults_of(call->resource);
-    char special[160], now[KI_RFC3339_SIZE];
-    ki_rfc3339_seconds(call->now_ms / 1000, now);
-    if (call->resource == KI_PODS)
-        snprintf(special, sizeof special, "{\"status\":{\"phase\":\"Pending\",\"qosClass\":\"%s\"}}",
-                 kt_defaults_qos(body));
-    if (call->resource == KI_PERSISTENTVOLUMES)
-        snprintf(special, sizeof special, "{\"status\":{\"phase\":\"Pending\",\"lastPhaseTransitionTime\":\"%s\"}}",
-                 now);
-    if (call->resource == KI_PODS || call->resource == KI_PERSISTENTVOLUMES)
-        defaults = special;
-    yyjson_doc *given = NULL;
-    yyjson_alc alc = kt_json_alc(call->allocator);
-    yyjson_mut_doc *made = yyjson_mut_doc_new(&alc);
-    ki_status status = kt_json_read(call->allocator, defaults ? ki_str_of(defaults) : KI_STR("{}"), &given, NULL);
-    yyjson_mut_val *root = made && !status ? yyjson_val_mut_copy(made, yyjson_doc_get_root(given)) : NULL;
-    if (!root || (!call->storage->custom && kt_zeros_fill(call->resource, made, root)))
-        status = KI_ERR_NO_MEMORY;
-    if (!status)
-        status = kt_json_freeze(call->allocator, root, ret_doc);
-    yyjson_doc_free(given);
-    yyjson_mut_doc_free(made);
-    return status;
-}
-
 static ki_status fill_and_create(kt_call *call, const kt_write *write, yyjson_val *root, ki_str name) {
-    yyjson_doc *full = NULL, *given_status = NULL;
+    yyjson_doc *full = NULL;
     char uid[KT_UID_SIZE];
     kt_write_make_uid(call->cluster, uid);
     ki_status status = with_defaults(call, root, NULL, name, uid, &full);
     if (status)
         return status;
-    yyjson_val *body = full ? yyjson_doc_get_root(full) : root, *status_root = body;
-    if (kt_has_status(call->storage->info) && !(kt_strategy_of(call->storage->info)->flags & KT_KEEPS_STATUS)) {
-        status = first_status(call, body, &given_status);
-        status_root = yyjson_doc_get_root(given_status);
-    }
+    yyjson_val *body = full ? yyjson_doc_get_root(full) : root;
+    yyjson_val *status_root = full || !has_first_status(call->storage) ? body : NULL;
     kt_object *obj = NULL;
-    if (!status)
-        status = kt_write_create(write, call->ns, name, uid, body, status_root, &obj);
+    status = kt_write_create(write, call->ns, name, uid, body, status_root, &obj);
     if (!status)
         status = kt_call_done_object(call, 201, obj);
     kt_object_unref(obj);
-    yyjson_doc_free(given_status);
     yyjson_doc_free(full);
     return status;
 }
@@ -394,6 +373,7 @@ static ki_status take_status(kt_call *call, yyjson_val *old_root, yyjson_val *ro
     /* An update cannot remove them. Another value is an error of validate_meta.c. */
     static const char *const deletion[] = { "deletionTimestamp", "deletionGracePeriodSeconds" };
     unsigned flags = kt_strategy_of(call->storage->info)->flags;
+    size_t left = KT_DEFAULTS_MAX;
     yyjson_alc alc = kt_json_alc(call->allocator);
     yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
     if (!doc)
@@ -401,9 +381,12 @@ static ki_status take_status(kt_call *call, yyjson_val *old_root, yyjson_val *ro
     yyjson_mut_val *made = yyjson_val_mut_copy(doc, old_root), *part = yyjson_mut_obj(doc);
     yyjson_val *meta = yyjson_obj_get(root, "metadata");
     bool fine = made && part && put_copy(doc, part, "status", yyjson_obj_get(root, "status"));
-    if (fine && !call->storage->custom) /* of the status alone: the old object stays as it is */
-        fine =
-            !kt_defaults_fill(call->allocator, call->resource, doc, part) && !kt_zeros_fill(call->resource, doc, part);
+    ki_status status = fine ? KI_OK : KI_ERR_NO_MEMORY;
+    if (!status && !call->storage->custom) /* of the status alone: the old object stays as it is */
+        status = kt_defaults_fill(call->cluster->defaults, call->resource, doc, part, &left);
+    if (!status && !call->storage->custom)
+        status = kt_zeros_fill(call->resource, doc, part, &left);
+    fine = !status;
     yyjson_mut_val *filled = fine ? yyjson_mut_obj_remove_key(part, "status") : NULL;
     if (fine)
         yyjson_mut_obj_remove_key(made, "status");
@@ -422,9 +405,10 @@ static ki_status take_status(kt_call *call, yyjson_val *old_root, yyjson_val *ro
         if (given && !is_ignored)
             fine = put_copy(doc, yyjson_mut_obj_get(made, "metadata"), deletion[i], given);
     }
-    ki_status status = fine ? kt_json_freeze(call->allocator, made, ret_doc) : KI_ERR_NO_MEMORY;
+    if (!status)
+        status = fine ? kt_json_freeze(call->allocator, made, ret_doc) : KI_ERR_NO_MEMORY;
     yyjson_mut_doc_free(doc);
-    return status;
+    return status == KI_ERR_LIMIT ? kt_fail_generic(call, 413) : status;
 }
 
 static ki_status prepare_custom(kt_call *call, const kt_write *write, yyjson_val *root, yyjson_doc **ret_doc) {

@@ -1,10 +1,18 @@
 /* builtin.c: holds the generated table of types (builtin.inc) and the short names that the table uses. */
 #include "testing/schema/builtin.h"
 
-#define F(name, number, wrap, kind, type, flags) \
-    { name, NULL, NULL, number, type, flags, KT_WRAP_##wrap, KT_VALUE_##kind }
+/* Go writes fields without omitempty, and structs that are no pointers. */
+#define IS_STRUCT(wrap, kind) \
+    (KT_WRAP_##wrap == KT_WRAP_ONE && (KT_VALUE_##kind == KT_VALUE_OBJECT || KT_VALUE_##kind == KT_VALUE_TIME || \
+                                       KT_VALUE_##kind == KT_VALUE_MICRO_TIME))
+#define WRITTEN(wrap, kind, flags) \
+    (!((flags) & (KT_FIELD_OMIT_EMPTY | KT_FIELD_INLINE)) || \
+             (IS_STRUCT(wrap, kind) && !((flags) & (KT_FIELD_POINTER | KT_FIELD_INLINE))) \
+         ? KT_FIELD_WRITTEN \
+         : 0)
+#define F(name, number, wrap, kind, type, flags) K(name, number, wrap, kind, type, flags, NULL, NULL)
 #define K(name, number, wrap, kind, type, flags, list_keys, merge_key) \
-    { name, list_keys, merge_key, number, type, flags, KT_WRAP_##wrap, KT_VALUE_##kind }
+    { name, list_keys, merge_key, number, type, (flags) | WRITTEN(wrap, kind, flags), KT_WRAP_##wrap, KT_VALUE_##kind }
 
 enum {
     P = KT_FIELD_POINTER,

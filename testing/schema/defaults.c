@@ -1,142 +1,23 @@
-/* defaults.c: see defaults.h. Tables of JSON, by resource and by type, hold constant defaults. Functions compute the
- * others. Defaults of optional admission plugins are missing, and so are finalizers that only a controller would
- * remove. */
+/* defaults.c: see defaults.h. constant_defaults.c has the constant ones; functions compute the others. Defaults of
+ * optional admission plugins are missing, and so are finalizers that only a controller would remove. */
 #include "testing/schema/defaults.h"
 
+#include "testing/schema/constant_defaults.h"
 #include "testing/schema/schema.h"
 #include "testing/values/json.h"
 
 #include <string.h>
-
-static const struct {
-    const char *group;
-    const char *plural;
-    const char *json;
-} of_resources[] = {
-    { "", "pods",
-      "{\"spec\":{\"restartPolicy\":\"Always\",\"terminationGracePeriodSeconds\":30,\"dnsPolicy\":\"ClusterFirst\","
-      "\"serviceAccountName\":\"default\",\"serviceAccount\":\"default\",\"securityContext\":{},"
-      "\"schedulerName\":\"default-scheduler\",\"priority\":0,\"enableServiceLinks\":true,"
-      "\"preemptionPolicy\":\"PreemptLowerPriority\"},\"status\":{\"phase\":\"Pending\",\"qosClass\":\"BestEffort\"}"
-      "}" },
-    { "", "namespaces", "{\"spec\":{\"finalizers\":[\"kubernetes\"]},\"status\":{\"phase\":\"Active\"}}" },
-    { "", "services",
-      "{\"spec\":{\"sessionAffinity\":\"None\",\"type\":\"ClusterIP\"},\"status\":{\"loadBalancer\":{}}}" },
-    { "", "secrets", "{\"type\":\"Opaque\"}" },
-    { "", "persistentvolumeclaims", "{\"spec\":{\"volumeMode\":\"Filesystem\"},\"status\":{\"phase\":\"Pending\"}}" },
-    { "", "persistentvolumes",
-      "{\"spec\":{\"persistentVolumeReclaimPolicy\":\"Retain\",\"volumeMode\":\"Filesystem\"},\"status\":{\"phase\":"
-      "\"Pending\"}}" },
-    { "", "replicationcontrollers", "{\"spec\":{\"replicas\":1},\"status\":{\"replicas\":0}}" },
-    { "", "resourcequotas", "{\"status\":{}}" },
-    { "storage.k8s.io", "storageclasses", "{\"reclaimPolicy\":\"Delete\",\"volumeBindingMode\":\"Immediate\"}" },
-    { "scheduling.k8s.io", "priorityclasses", "{\"preemptionPolicy\":\"PreemptLowerPriority\"}" },
-    { "policy", "poddisruptionbudgets",
-      "{\"status\":{\"currentHealthy\":0,\"desiredHealthy\":0,\"disruptionsAllowed\":0,\"expectedPods\":0}}" },
-    { "networking.k8s.io", "ingresses", "{\"status\":{\"loadBalancer\":{}}}" },
-    { "autoscaling", "horizontalpodautoscalers", "{\"spec\":{\"minReplicas\":1},\"status\":{\"desiredReplicas\":0}}" },
-    { "apps", "deployments",
-      "{\"spec\":{\"replicas\":1,\"strategy\":{\"type\":\"RollingUpdate\"},\"revisionHistoryLimit\":10,"
-      "\"progressDeadlineSeconds\":600},\"status\":{}}" },
-    { "apps", "replicasets", "{\"spec\":{\"replicas\":1},\"status\":{\"replicas\":0}}" },
-    { "apps", "statefulsets",
-      "{\"spec\":{\"replicas\":1,\"podManagementPolicy\":\"OrderedReady\",\"revisionHistoryLimit\":10,"
-      "\"updateStrategy\":"
-      "{\"type\":\"RollingUpdate\"},\"persistentVolumeClaimRetentionPolicy\":{\"whenDeleted\":\"Retain\","
-      "\"whenScaled\":"
-      "\"Retain\"}},\"status\":{\"replicas\":0,\"availableReplicas\":0}}" },
-    { "apps", "daemonsets",
-      "{\"spec\":{\"revisionHistoryLimit\":10,\"updateStrategy\":{\"type\":\"RollingUpdate\"}},\"status\":"
-      "{\"currentNumberScheduled\":0,\"numberMisscheduled\":0,\"desiredNumberScheduled\":0,\"numberReady\":0}}" },
-    { "batch", "jobs",
-      "{\"spec\":{\"backoffLimit\":6,\"completionMode\":\"NonIndexed\",\"manualSelector\":false,\"parallelism\":1,"
-      "\"completions\":1,\"podReplacementPolicy\":\"TerminatingOrFailed\",\"suspend\":false},\"status\":{}}" },
-    { "batch", "cronjobs",
-      "{\"spec\":{\"concurrencyPolicy\":\"Allow\",\"failedJobsHistoryLimit\":1,\"successfulJobsHistoryLimit\":3,"
-      "\"suspend\":false},\"status\":{}}" },
-};
-
-#define TCP "{\"protocol\":\"TCP\"}"
-#define MODE "{\"defaultMode\":420}"
-#define SELECTORS "\"matchPolicy\":\"Equivalent\",\"namespaceSelector\":{},\"objectSelector\":{}"
-#define WEBHOOK "\"failurePolicy\":\"Fail\",\"timeoutSeconds\":10," SELECTORS
-#define ANY_SCOPE "{\"scope\":\"*\"}"
-#define FAILS "{\"failurePolicy\":\"Fail\"}"
-#define MESSAGES "\"terminationMessagePath\":\"/dev/termination-log\",\"terminationMessagePolicy\":\"File\""
-
-/* Constant defaults of the members of one type. */
-static const struct {
-    const char *type;
-    const char *json;
-} of_types[] = {
-    { "Container", "{\"resources\":{}," MESSAGES "}" },
-    { "EphemeralContainer", "{\"resources\":{}," MESSAGES "}" },
-    { "ContainerPort", TCP },
-    { "ServicePort", TCP },
-    { "NetworkPolicyPort", TCP },
-    { "EndpointPort", TCP },
-    { "Endpoint", "{\"conditions\":{}}" },
-    { "Probe", "{\"timeoutSeconds\":1,\"periodSeconds\":10,\"successThreshold\":1,\"failureThreshold\":3}" },
-    { "HTTPGetAction", "{\"path\":\"/\",\"scheme\":\"HTTP\"}" },
-    { "GRPCAction", "{\"service\":\"\"}" },
-    { "ObjectFieldSelector", "{\"apiVersion\":\"v1\"}" },
-    { "ResourceFieldSelector", "{\"divisor\":\"0\"}" },
-    { "SecretVolumeSource", MODE },
-    { "ConfigMapVolumeSource", MODE },
-    { "DownwardAPIVolumeSource", MODE },
-    { "ProjectedVolumeSource", MODE },
-    { "ServiceAccountTokenProjection", "{\"expirationSeconds\":3600}" },
-    { "HostPathVolumeSource", "{\"type\":\"\"}" },
-    { "PodSpec", "{\"restartPolicy\":\"Always\",\"terminationGracePeriodSeconds\":30,\"dnsPolicy\":\"ClusterFirst\","
-                 "\"securityContext\":{},\"schedulerName\":\"default-scheduler\"}" },
-    { "PodTemplateSpec", "{\"metadata\":{}}" },
-    { "NamespaceStatus", "{\"phase\":\"Active\"}" },
-    { "JobTemplateSpec", "{\"metadata\":{}}" },
-    { "PersistentVolumeClaimSpec", "{\"volumeMode\":\"Filesystem\"}" },
-    { "HPAScalingRules", "{\"selectPolicy\":\"Max\"}" },
-    { "ValidatingWebhook", "{" WEBHOOK "}" },
-    { "MutatingWebhook", "{\"reinvocationPolicy\":\"Never\"," WEBHOOK "}" },
-    { "RuleWithOperations", ANY_SCOPE },
-    { "NamedRuleWithOperations", ANY_SCOPE },
-    { "MatchResources", "{" SELECTORS "}" },
-    { "ValidatingAdmissionPolicySpec", FAILS },
-    { "MutatingAdmissionPolicySpec", FAILS },
-    { "ServiceReference", "{\"port\":443}" }, /* of a webhook or an APIService */
-    { "IngressClassParametersReference", "{\"scope\":\"Cluster\"}" },
-    { "ResourceClaimTemplateSpec", "{\"metadata\":{}}" },
-    { "DeviceToleration", "{\"operator\":\"Equal\"}" },
-    { "FlowSchemaSpec", "{\"matchingPrecedence\":1000}" },
-    { "QueuingConfiguration", "{\"queues\":64,\"handSize\":8,\"queueLengthLimit\":50}" },
-    { "LimitedPriorityLevelConfiguration", "{\"nominalConcurrencyShares\":30,\"lendablePercent\":0}" },
-    { "CSIDriverSpec",
-      "{\"attachRequired\":true,\"podInfoOnMount\":false,\"volumeLifecycleModes\":[\"Persistent\"],\"storageCapacity\":"
-      "false,\"fsGroupPolicy\":\"ReadWriteOnceWithFSType\",\"requiresRepublish\":false,\"seLinuxMount\":false,"
-      "\"preventPodSchedulingIfMissing\":false}" },
-};
-
-enum {
-    TYPE_RULES = sizeof of_types / sizeof of_types[0]
-};
-
-const char *kt_defaults_of(const ki_resource *resource) {
-    for (size_t i = 0; i < sizeof of_resources / sizeof of_resources[0]; i++) {
-        if (strcmp(of_resources[i].plural, resource->plural) == 0 &&
-            strcmp(of_resources[i].group, resource->group) == 0)
-            return of_resources[i].json;
-    }
-    return NULL;
-}
 
 enum {
     RESOURCES_MAX = 200 /* whose amounts are defaults of others */
 };
 
 typedef struct filler {
-    const ki_allocator *allocator;
+    const kt_defaults *defaults;
     const kt_schema *schema;
     yyjson_mut_doc *doc;
-    yyjson_doc *parsed[TYPE_RULES]; /* cache of the rules' JSON, parsed on first use */
-    bool failed;
+    size_t *left; /* members that may still be added */
+    ki_status failed;
 } filler;
 
 /* ---- members ---- */
@@ -150,31 +31,58 @@ static bool is(yyjson_mut_val *obj, const char *key, const char *text) {
     return yyjson_mut_equals_str(yyjson_mut_obj_get(obj, key), text);
 }
 
-static void put(filler *f, yyjson_mut_val *obj, const char *key, yyjson_mut_val *val) {
-    if (!val || !yyjson_mut_obj_put(obj, yyjson_mut_str(f->doc, key), val))
-        f->failed = true;
-}
-
-/* Sets a member only if it is missing or null. */
-static void put_text(filler *f, yyjson_mut_val *obj, const char *key, const char *text) {
-    if (!get(obj, key))
-        put(f, obj, key, yyjson_mut_str(f->doc, text));
-}
-
-static void put_json(filler *f, yyjson_mut_val *obj, const char *key, const char *json) {
-    yyjson_doc *doc = NULL;
-    if (get(obj, key))
+static void check(filler *f, bool has_put) {
+    if (*f->left == 0) {
+        f->failed = KI_ERR_LIMIT;
         return;
-    if (kt_json_read_trusted(f->allocator, ki_str_of(json), &doc, NULL))
-        f->failed = true;
-    else
-        put(f, obj, key, yyjson_val_mut_copy(f->doc, yyjson_doc_get_root(doc)));
-    yyjson_doc_free(doc);
+    }
+    --*f->left;
+    if (!has_put)
+        f->failed = KI_ERR_NO_MEMORY;
+}
+
+/* Adds or replaces a member. */
+static void put(filler *f, yyjson_mut_val *obj, const char *key, yyjson_mut_val *val) {
+    check(f, val && yyjson_mut_obj_put(obj, yyjson_mut_str(f->doc, key), val));
+}
+
+/* Returns true if the member is missing. Removes it if it is null. */
+static bool lacks(yyjson_mut_val *obj, const char *key) {
+    yyjson_mut_val *val = yyjson_mut_obj_get(obj, key);
+    if (yyjson_mut_is_null(val))
+        yyjson_mut_obj_remove_key(obj, key);
+    return !val || yyjson_mut_is_null(val);
+}
+
+/* Adds a member that is missing. */
+static void add(filler *f, yyjson_mut_val *obj, const char *key, yyjson_mut_val *val) {
+    check(f, val && yyjson_mut_obj_add(obj, yyjson_mut_str(f->doc, key), val));
+}
+
+/* ---- each adds a member only if it is missing or null ---- */
+
+static void put_text(filler *f, yyjson_mut_val *obj, const char *key, const char *text) {
+    if (lacks(obj, key))
+        add(f, obj, key, yyjson_mut_str(f->doc, text));
+}
+
+static void put_number(filler *f, yyjson_mut_val *obj, const char *key, uint64_t number) {
+    if (lacks(obj, key))
+        add(f, obj, key, yyjson_mut_uint(f->doc, number));
+}
+
+static void put_copy(filler *f, yyjson_mut_val *obj, const char *key, yyjson_val *val) {
+    if (lacks(obj, key))
+        add(f, obj, key, yyjson_val_mut_copy(f->doc, val));
+}
+
+static void put_value(filler *f, yyjson_mut_val *obj, const char *key, kt_default which) {
+    put_copy(f, obj, key, kt_defaults_value(f->defaults, which));
 }
 
 /* Returns the object at `key` and creates it if there is none. NULL if the member has another type. */
 static yyjson_mut_val *object_at(filler *f, yyjson_mut_val *obj, const char *key) {
-    put_json(f, obj, key, "{}");
+    put_value(f, obj, key, KT_EMPTY);
     yyjson_mut_val *val = get(obj, key);
     return yyjson_mut_is_obj(val) ? val : NULL;
 }
@@ -198,7 +106,7 @@ static void fill_container(filler *f, yyjson_mut_val *obj) {
 
 static void fill_volume(filler *f, yyjson_mut_val *obj) {
     if (yyjson_mut_obj_size(obj) == 1)
-        put_json(f, obj, "emptyDir", "{}");
+        put_value(f, obj, "emptyDir", KT_EMPTY);
 }
 
 static void fill_service(filler *f, yyjson_mut_val *spec) {
@@ -213,19 +121,19 @@ static void fill_service(filler *f, yyjson_mut_val *spec) {
     /* A service without addresses and selector has addresses of both families. */
     bool is_dual = is(spec, "clusterIP", "None") && yyjson_mut_obj_size(get(spec, "selector")) == 0;
     put_text(f, spec, "ipFamilyPolicy", is_dual ? "RequireDualStack" : "SingleStack");
-    put_json(f, spec, "ipFamilies", is_dual ? "[\"IPv4\",\"IPv6\"]" : "[\"IPv4\"]");
+    put_value(f, spec, "ipFamilies", is_dual ? KT_IPV4_AND_IPV6 : KT_IPV4);
     if (is(spec, "sessionAffinity", "ClientIP"))
-        put_json(f, spec, "sessionAffinityConfig", "{\"clientIP\":{\"timeoutSeconds\":10800}}");
+        put_value(f, spec, "sessionAffinityConfig", KT_SESSION);
     else
         yyjson_mut_obj_remove_key(spec, "sessionAffinityConfig");
-    if (balanced)
-        put_json(f, spec, "allocateLoadBalancerNodePorts", "true");
+    if (balanced && lacks(spec, "allocateLoadBalancerNodePorts"))
+        add(f, spec, "allocateLoadBalancerNodePorts", yyjson_mut_true(f->doc));
     if (balanced || is(spec, "type", "NodePort"))
         put_text(f, spec, "externalTrafficPolicy", "Cluster");
     if (yyjson_mut_is_str(ip) && !get(spec, "clusterIPs")) {
         yyjson_mut_val *ips = yyjson_mut_arr(f->doc);
         if (!yyjson_mut_arr_append(ips, yyjson_mut_val_mut_copy(f->doc, ip)))
-            f->failed = true;
+            f->failed = KI_ERR_NO_MEMORY;
         put(f, spec, "clusterIPs", ips);
     }
 }
@@ -237,27 +145,33 @@ static void fill_service_port(filler *f, yyjson_mut_val *obj) {
         put(f, obj, "targetPort", yyjson_mut_val_mut_copy(f->doc, port));
 }
 
-/* Fills in the rollingUpdate of a Deployment's, StatefulSet's or DaemonSet's strategy. `defaults`: pairs of name and
- * JSON. */
-static void fill_rolling(filler *f, yyjson_mut_val *strategy, const char *const defaults[4]) {
-    yyjson_mut_val *rolling = is(strategy, "type", "RollingUpdate") ? object_at(f, strategy, "rollingUpdate") : NULL;
-    for (size_t i = 0; rolling && i < 4 && defaults[i]; i += 2)
-        put_json(f, rolling, defaults[i], defaults[i + 1]);
+/* Returns the rollingUpdate of a Deployment's, StatefulSet's or DaemonSet's strategy; NULL if it has another type. */
+static yyjson_mut_val *rolling_of(filler *f, yyjson_mut_val *strategy) {
+    return is(strategy, "type", "RollingUpdate") ? object_at(f, strategy, "rollingUpdate") : NULL;
 }
 
 static void fill_deployment(filler *f, yyjson_mut_val *obj) {
-    static const char *const defaults[4] = { "maxUnavailable", "\"25%\"", "maxSurge", "\"25%\"" };
-    fill_rolling(f, obj, defaults);
+    yyjson_mut_val *rolling = rolling_of(f, obj);
+    if (!rolling)
+        return;
+    put_text(f, rolling, "maxUnavailable", "25%");
+    put_text(f, rolling, "maxSurge", "25%");
 }
 
 static void fill_stateful(filler *f, yyjson_mut_val *obj) {
-    static const char *const defaults[4] = { "partition", "0", "maxUnavailable", "1" };
-    fill_rolling(f, obj, defaults);
+    yyjson_mut_val *rolling = rolling_of(f, obj);
+    if (!rolling)
+        return;
+    put_number(f, rolling, "partition", 0);
+    put_number(f, rolling, "maxUnavailable", 1);
 }
 
 static void fill_daemon(filler *f, yyjson_mut_val *obj) {
-    static const char *const defaults[4] = { "maxUnavailable", "1", "maxSurge", "0" };
-    fill_rolling(f, obj, defaults);
+    yyjson_mut_val *rolling = rolling_of(f, obj);
+    if (!rolling)
+        return;
+    put_number(f, rolling, "maxUnavailable", 1);
+    put_number(f, rolling, "maxSurge", 0);
 }
 
 static void fill_claims(filler *f, yyjson_mut_val *spec) {
@@ -268,13 +182,12 @@ static void fill_claims(filler *f, yyjson_mut_val *spec) {
             continue;
         put_text(f, claim, "apiVersion", "v1");
         put_text(f, claim, "kind", "PersistentVolumeClaim");
-        put_json(f, claim, "status", "{\"phase\":\"Pending\"}");
+        put_value(f, claim, "status", KT_PENDING);
     }
 }
 
 static void fill_network_policy(filler *f, yyjson_mut_val *spec) {
-    put_json(f, spec, "policyTypes",
-             yyjson_mut_arr_size(get(spec, "egress")) ? "[\"Ingress\",\"Egress\"]" : "[\"Ingress\"]");
+    put_value(f, spec, "policyTypes", yyjson_mut_arr_size(get(spec, "egress")) ? KT_INGRESS_AND_EGRESS : KT_INGRESS);
 }
 
 static void fill_subject(filler *f, yyjson_mut_val *obj) {
@@ -288,21 +201,17 @@ static void fill_role_ref(filler *f, yyjson_mut_val *obj) {
 
 static void fill_autoscaler(filler *f, yyjson_mut_val *spec) {
     if (yyjson_mut_arr_size(get(spec, "metrics")) == 0)
-        put_json(f, spec, "metrics",
-                 "[{\"type\":\"Resource\",\"resource\":{\"name\":\"cpu\",\"target\":{\"type\":\"Utilization\","
-                 "\"averageUtilization\":80}}}]");
+        put_value(f, spec, "metrics", KT_METRICS);
 }
 
 static void fill_behavior(filler *f, yyjson_mut_val *obj) {
     yyjson_mut_val *up = object_at(f, obj, "scaleUp"), *down = object_at(f, obj, "scaleDown");
     if (up) {
-        put_json(f, up, "stabilizationWindowSeconds", "0");
-        put_json(f, up, "policies",
-                 "[{\"type\":\"Pods\",\"value\":4,\"periodSeconds\":15},{\"type\":\"Percent\",\"value\":100,"
-                 "\"periodSeconds\":15}]");
+        put_number(f, up, "stabilizationWindowSeconds", 0);
+        put_value(f, up, "policies", KT_SCALE_UP);
     }
     if (down)
-        put_json(f, down, "policies", "[{\"type\":\"Percent\",\"value\":100,\"periodSeconds\":15}]");
+        put_value(f, down, "policies", KT_SCALE_DOWN);
 }
 
 static void fill_ingress_address(filler *f, yyjson_mut_val *obj) {
@@ -328,7 +237,7 @@ static void fill_list_of(filler *f, yyjson_mut_val *obj, const char *name, const
         copy = element;
     }
     if (!copy || !yyjson_mut_arr_append(list, copy))
-        f->failed = true;
+        f->failed = KI_ERR_NO_MEMORY;
     put(f, obj, list_name, list);
 }
 
@@ -350,7 +259,7 @@ static void fill_node_status(filler *f, yyjson_mut_val *obj) {
 static void fill_device_request(filler *f, yyjson_mut_val *obj) {
     put_text(f, obj, "allocationMode", "ExactCount");
     if (is(obj, "allocationMode", "ExactCount"))
-        put_json(f, obj, "count", "1");
+        put_number(f, obj, "count", 1);
 }
 
 /* Sets the members of `obj` that `from` has and `obj` lacks, from the first RESOURCES_MAX members. */
@@ -362,7 +271,7 @@ static void fill_from(filler *f, yyjson_mut_val *obj, yyjson_mut_val *from) {
             break;
         if (!yyjson_mut_obj_getn(obj, yyjson_mut_get_str(key), yyjson_mut_get_len(key)) &&
             !yyjson_mut_obj_add(obj, yyjson_mut_val_mut_copy(f->doc, key), yyjson_mut_val_mut_copy(f->doc, val)))
-            f->failed = true;
+            f->failed = KI_ERR_NO_MEMORY;
     }
 }
 
@@ -415,28 +324,26 @@ static void fill_requests_of(filler *f, yyjson_mut_val *containers) {
     }
 }
 
-/* Adds the tolerations of the admission plugin DefaultTolerationSeconds. */
+static bool tolerates(yyjson_mut_val *list, yyjson_val *toleration) {
+    size_t index, count;
+    yyjson_mut_val *one;
+    const char *wanted = yyjson_get_str(yyjson_obj_get(toleration, "key"));
+    yyjson_mut_arr_foreach(list, index, count, one) {
+        yyjson_mut_val *key = get(one, "key"), *effect = get(one, "effect");
+        bool is_key = key ? yyjson_mut_equals_str(key, wanted) : yyjson_mut_get_len(key) == 0;
+        if (is_key && (!effect || yyjson_mut_equals_str(effect, "NoExecute")))
+            return true;
+    }
+    return false;
+}
+
 static void fill_tolerations(filler *f, yyjson_mut_val *spec) {
-    static const char *const keys[] = { "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable" };
-    put_json(f, spec, "tolerations", "[]");
-    yyjson_mut_val *list = get(spec, "tolerations"), *one;
-    for (size_t i = 0; yyjson_mut_is_arr(list) && i < sizeof keys / sizeof keys[0]; i++) {
-        size_t index, count;
-        bool has = false;
-        yyjson_mut_arr_foreach(list, index, count, one) {
-            yyjson_mut_val *key = get(one, "key"), *effect = get(one, "effect");
-            bool is_key = key ? yyjson_mut_equals_str(key, keys[i]) : yyjson_mut_get_len(key) == 0;
-            has = has || (is_key && (!effect || yyjson_mut_equals_str(effect, "NoExecute")));
-        }
-        yyjson_mut_val *added = has ? NULL : yyjson_mut_obj(f->doc);
-        if (!added)
-            continue;
-        put_text(f, added, "key", keys[i]);
-        put_text(f, added, "operator", "Exists");
-        put_text(f, added, "effect", "NoExecute");
-        put_json(f, added, "tolerationSeconds", "300");
-        if (!yyjson_mut_arr_append(list, added))
-            f->failed = true;
+    put_value(f, spec, "tolerations", KT_EMPTY_LIST);
+    yyjson_mut_val *list = get(spec, "tolerations");
+    for (kt_default which = KT_TOLERATION; yyjson_mut_is_arr(list) && which <= KT_TOLERATION_UNREACHABLE; which++) {
+        yyjson_val *added = kt_defaults_value(f->defaults, which);
+        if (!tolerates(list, added) && !yyjson_mut_arr_append(list, yyjson_val_mut_copy(f->doc, added)))
+            f->failed = KI_ERR_NO_MEMORY;
     }
 }
 
@@ -508,23 +415,6 @@ static const struct {
 
 /* ---- walk ---- */
 
-static void fill_fixed(filler *f, size_t rule, yyjson_mut_val *obj) {
-    size_t index, count;
-    yyjson_val *key, *val;
-    if (!f->parsed[rule] &&
-        kt_json_read_trusted(f->allocator, ki_str_of(of_types[rule].json), &f->parsed[rule], NULL)) {
-        f->failed = true;
-        return;
-    }
-    yyjson_obj_foreach(yyjson_doc_get_root(f->parsed[rule]), index, count, key, val) {
-        if (get(obj, yyjson_get_str(key)))
-            continue;
-        yyjson_mut_val *name = yyjson_val_mut_copy(f->doc, key), *copy = yyjson_val_mut_copy(f->doc, val);
-        if (!name || !copy || !yyjson_mut_obj_put(obj, name, copy))
-            f->failed = true;
-    }
-}
-
 static void fill(filler *f, const kt_type *type, yyjson_mut_val *obj);
 
 static void fill_member(filler *f, const kt_field *field, yyjson_mut_val *val) {
@@ -549,12 +439,12 @@ static void fill_member(filler *f, const kt_field *field, yyjson_mut_val *val) {
 /* Recursive: json.h limits the depth of bodies. Also fills in the defaults of objects that it adds. */
 static void fill(filler *f, const kt_type *type, yyjson_mut_val *obj) {
     size_t index, count;
+    yyjson_val *name, *constant;
     yyjson_mut_val *key, *val;
     if (!yyjson_mut_is_obj(obj) || f->failed)
         return;
-    for (size_t i = 0; i < TYPE_RULES; i++) {
-        if (strcmp(of_types[i].type, type->name) == 0)
-            fill_fixed(f, i, obj);
+    yyjson_obj_foreach(kt_defaults_of_type(f->defaults, type), index, count, name, constant) {
+        put_copy(f, obj, yyjson_get_str(name), constant);
     }
     for (size_t i = 0; i < sizeof special / sizeof special[0]; i++) {
         if (strcmp(special[i].type, type->name) == 0 &&
@@ -570,50 +460,48 @@ static void fill(filler *f, const kt_type *type, yyjson_mut_val *obj) {
     }
 }
 
-ki_status kt_defaults_fill(const ki_allocator *allocator, const ki_resource *resource, yyjson_mut_doc *doc,
-                           yyjson_mut_val *root) {
-    filler f = { .allocator = allocator, .schema = kt_schema_builtin(), .doc = doc };
+ki_status kt_defaults_fill(const kt_defaults *defaults, const ki_resource *resource, yyjson_mut_doc *doc,
+                           yyjson_mut_val *root, size_t *left) {
+    filler f = { .defaults = defaults, .schema = kt_schema_builtin(), .doc = doc, .left = left };
     const kt_type *type = kt_schema_kind_of(resource);
     if (type)
         fill(&f, type, root);
-    for (size_t i = 0; i < TYPE_RULES; i++)
-        yyjson_doc_free(f.parsed[i]);
-    return f.failed ? KI_ERR_NO_MEMORY : KI_OK;
+    return f.failed;
 }
 
 /* ---- quality of service ---- */
 
-static bool is_nonzero(yyjson_val *quantity) {
-    ki_str text = kt_json_str(quantity);
-    return quantity && !ki_str_equals(text, "0") && !(yyjson_is_num(quantity) && yyjson_get_num(quantity) == 0);
+static bool is_nonzero(yyjson_mut_val *quantity) {
+    return quantity && !yyjson_mut_equals_str(quantity, "0") &&
+           !(yyjson_mut_is_num(quantity) && yyjson_mut_get_num(quantity) == 0);
 }
 
-static void check_resources(yyjson_val *resources, bool *any, bool *all) {
+static void check_resources(yyjson_mut_val *resources, bool *any, bool *all) {
     static const char *const counted[] = { "cpu", "memory" };
+    yyjson_mut_val *limits = get(resources, "limits"), *requests = get(resources, "requests");
     for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++) {
-        yyjson_val *limit = yyjson_obj_get(yyjson_obj_get(resources, "limits"), counted[i]);
-        yyjson_val *request = yyjson_obj_get(yyjson_obj_get(resources, "requests"), counted[i]);
+        yyjson_mut_val *limit = get(limits, counted[i]), *request = get(requests, counted[i]);
         *any = *any || is_nonzero(limit) || is_nonzero(request);
-        *all = *all && is_nonzero(limit) && (!request || yyjson_equals(limit, request));
+        *all = *all && is_nonzero(limit) && (!request || yyjson_mut_equals(limit, request));
     }
 }
 
-static void check_containers(yyjson_val *containers, bool *any, bool *all) {
+static void check_containers(yyjson_mut_val *containers, bool *any, bool *all) {
     size_t index, count;
-    yyjson_val *container;
-    yyjson_arr_foreach(containers, index, count, container) {
-        check_resources(yyjson_obj_get(container, "resources"), any, all);
+    yyjson_mut_val *container;
+    yyjson_mut_arr_foreach(containers, index, count, container) {
+        check_resources(get(container, "resources"), any, all);
     }
 }
 
-const char *kt_defaults_qos(yyjson_val *pod) {
-    yyjson_val *spec = yyjson_obj_get(pod, "spec"), *resources = yyjson_obj_get(spec, "resources");
+const char *kt_defaults_qos(yyjson_mut_val *pod) {
+    yyjson_mut_val *spec = get(pod, "spec"), *resources = get(spec, "resources");
     bool any = false, all = true;
     if (resources) { /* the pod's own resources count alone */
         check_resources(resources, &any, &all);
     } else {
-        check_containers(yyjson_obj_get(spec, "containers"), &any, &all);
-        check_containers(yyjson_obj_get(spec, "initContainers"), &any, &all);
+        check_containers(get(spec, "containers"), &any, &all);
+        check_containers(get(spec, "initContainers"), &any, &all);
     }
     return !any ? "BestEffort" : all ? "Guaranteed" : "Burstable";
 }

@@ -1,4 +1,4 @@
-/* defaults.h: fills in the fields that an object of a built-in type leaves out. One thread. */
+/* defaults.h: fills in the fields that an object of a built-in type leaves out. */
 #ifndef KT_SCHEMA_DEFAULTS_H
 #define KT_SCHEMA_DEFAULTS_H
 
@@ -9,21 +9,27 @@
 #include <yyjson.h>
 
 enum {
-    KT_DEFAULTS_MEMORY_MAX =
-        128 * 1024 * 1024 /* bytes that one object can fill with the defaults of its list elements */
+    KT_DEFAULTS_MAX = 100 * 1000 /* members that defaults and zeros may add to one object */
 };
 
-/* Returns the defaults of a new object of this resource as JSON, with its first status; NULL if it has none. */
-const char *kt_defaults_of(const ki_resource *resource);
+/* The constant defaults, parsed. Constant; any thread. */
+typedef struct kt_defaults kt_defaults;
+
+/* Borrows `allocator`, which must outlive the result. Errors: KI_ERR_NO_MEMORY. */
+ki_status kt_defaults_new(const ki_allocator *allocator, kt_defaults **ret_defaults);
+void kt_defaults_free(kt_defaults *defaults); /* NULL is allowed */
+
+/* Returns the defaults of a new object of this resource, with its first status; NULL if it has none. */
+yyjson_val *kt_defaults_of(const kt_defaults *defaults, const ki_resource *resource);
 
 /* Fills in the defaults of `root` and of all types nested in it, such as a port's protocol or a container's pull
- * policy.
- * Errors: KI_ERR_NO_MEMORY, also if the document exceeds its memory limit. */
-ki_status kt_defaults_fill(const ki_allocator *allocator, const ki_resource *resource, yyjson_mut_doc *doc,
-                           yyjson_mut_val *root);
+ * policy. Subtracts the members that it adds from `*left`. `defaults` must outlive `doc`.
+ * Errors: KI_ERR_NO_MEMORY, KI_ERR_LIMIT (more than `*left` members). */
+ki_status kt_defaults_fill(const kt_defaults *defaults, const ki_resource *resource, yyjson_mut_doc *doc,
+                           yyjson_mut_val *root, size_t *left);
 
 /* Returns a pod's quality of service, "Guaranteed", "Burstable" or "BestEffort", from its containers' requests and
  * limits. */
-const char *kt_defaults_qos(yyjson_val *pod);
+const char *kt_defaults_qos(yyjson_mut_val *pod);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include "testing/schema/builtin.h"
 
+#include <string.h>
+
 const kt_schema *kt_schema_builtin(void) {
     return &kt_builtin_schema;
 }
@@ -18,7 +20,13 @@ const kt_type *kt_schema_kind(ki_str group, ki_str version, ki_str kind) {
 }
 
 const kt_type *kt_schema_kind_of(const ki_resource *resource) {
-    return kt_schema_kind(ki_str_of(resource->group), ki_str_of(resource->version), ki_str_of(resource->kind));
+    for (size_t i = 0; i < kt_builtin_kind_count; i++) {
+        const kt_kind *entry = &kt_builtin_kinds[i];
+        if (strcmp(resource->kind, entry->kind) == 0 && strcmp(resource->group, entry->group) == 0 &&
+            strcmp(resource->version, entry->version) == 0)
+            return &kt_builtin_schema.types[entry->type];
+    }
+    return NULL;
 }
 
 const kt_type *kt_schema_kind_at(size_t index, const char **ret_group, const char **ret_version) {
@@ -36,8 +44,8 @@ const kt_field *kt_type_field(const kt_schema *schema, const kt_type *type, ki_s
             const kt_field *inner = kt_type_field(schema, schema->types + fields[i].type, name);
             if (inner)
                 return inner;
-        } else if (ki_str_equals(name, fields[i].name)) {
-            return &fields[i];
+        } else if (strlen(fields[i].name) == name.size && memcmp(fields[i].name, name.data, name.size) == 0) {
+            return &fields[i]; /* every member of every body comes here: no call for each field */
         }
     }
     return NULL;

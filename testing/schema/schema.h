@@ -50,6 +50,7 @@ enum {
     KT_FIELD_MERGE = 1 << 7,   /* a strategic merge patch merges the list, by `merge_key` if there is one */
     KT_FIELD_RETAIN = 1 << 8,  /* a strategic merge patch can list the keys to keep ($retainKeys) */
     KT_FIELD_REPLACE = 1 << 9, /* a strategic merge patch replaces the value */
+    KT_FIELD_WRITTEN = 1 << 10 /* Go writes the field of an object that does not have it */
 };
 
 typedef struct kt_field {

@@ -8,7 +8,8 @@
 typedef struct filler {
     const kt_schema *schema;
     yyjson_mut_doc *doc;
-    bool failed;
+    size_t *left; /* members that may still be added */
+    ki_status failed;
 } filler;
 
 static void fill(filler *f, const kt_type *type, yyjson_mut_val *obj);
@@ -24,7 +25,7 @@ static yyjson_mut_val *zero_of(filler *f, const kt_field *field) {
     case KT_VALUE_INT32:
     case KT_VALUE_INT64:
     case KT_VALUE_INT_OR_STRING:
-        return yyjson_mut_int(f->doc, 0);
+        return yyjson_mut_uint(f->doc, 0);
     case KT_VALUE_DOUBLE:
         return yyjson_mut_real(f->doc, 0);
     case KT_VALUE_QUANTITY:
@@ -34,13 +35,6 @@ static yyjson_mut_val *zero_of(filler *f, const kt_field *field) {
     default:
         return yyjson_mut_null(f->doc);
     }
-}
-
-/* Returns true if Go writes the field of an object that does not have it. */
-static bool is_written(const kt_field *field) {
-    bool is_struct = field->wrap == KT_WRAP_ONE && (field->kind == KT_VALUE_OBJECT || field->kind == KT_VALUE_TIME ||
-                                                    field->kind == KT_VALUE_MICRO_TIME);
-    return !(field->flags & KT_FIELD_OMIT_EMPTY) || (is_struct && !(field->flags & KT_FIELD_POINTER));
 }
 
 static void fill_member(filler *f, const kt_field *field, yyjson_mut_val *val) {
@@ -61,31 +55,65 @@ static void fill_member(filler *f, const kt_field *field, yyjson_mut_val *val) {
     }
 }
 
-static void fill(filler *f, const kt_type *type, yyjson_mut_val *obj) {
-    size_t cursor = 0;
-    const kt_field *field;
-    if (!yyjson_mut_is_obj(obj) || strcmp(type->name, "ObjectMeta") == 0)
-        return;
-    while (!f->failed && (field = kt_type_next(f->schema, type, &cursor)) != NULL) {
-        yyjson_mut_val *val = yyjson_mut_obj_get(obj, field->name);
-        bool is_empty = field->wrap != KT_WRAP_ONE && yyjson_mut_is_ctn(val) && yyjson_mut_get_len(val) == 0;
-        if (is_empty && !is_written(field)) {
-            yyjson_mut_obj_remove_key(obj, field->name);
+static bool is_empty(const kt_field *field, yyjson_mut_val *val) {
+    return field->wrap != KT_WRAP_ONE && yyjson_mut_is_ctn(val) && yyjson_mut_get_len(val) == 0;
+}
+
+/* Fills the members, and removes empty lists and maps that Go does not write. */
+static void fill_members(filler *f, const kt_type *type, yyjson_mut_val *obj) {
+    yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(obj);
+    for (yyjson_mut_val *key; !f->failed && (key = yyjson_mut_obj_iter_next(&iter)) != NULL;) {
+        yyjson_mut_val *val = yyjson_mut_obj_iter_get_val(key);
+        const kt_field *field = NULL;
+        if (yyjson_mut_is_ctn(val))
+            field = kt_type_field(f->schema, type, (ki_str){ yyjson_mut_get_str(key), yyjson_mut_get_len(key) });
+        if (!field)
             continue;
-        }
-        if (is_empty || ((!val || yyjson_mut_is_null(val)) && is_written(field))) {
-            val = zero_of(f, field);
-            if (!val || !yyjson_mut_obj_put(obj, yyjson_mut_str(f->doc, field->name), val))
-                f->failed = true;
-        }
-        fill_member(f, field, val);
+        if (!(field->flags & KT_FIELD_WRITTEN) && is_empty(field, val))
+            yyjson_mut_obj_iter_remove(&iter);
+        else
+            fill_member(f, field, val);
     }
 }
 
-ki_status kt_zeros_fill(const ki_resource *resource, yyjson_mut_doc *doc, yyjson_mut_val *root) {
-    filler f = { .schema = kt_schema_builtin(), .doc = doc };
+static void put(filler *f, yyjson_mut_val *obj, const char *name, yyjson_mut_val *val) {
+    if (*f->left == 0) {
+        f->failed = KI_ERR_LIMIT;
+        return;
+    }
+    --*f->left;
+    if (!val || !yyjson_mut_obj_put(obj, yyjson_mut_str(f->doc, name), val))
+        f->failed = KI_ERR_NO_MEMORY;
+}
+
+/* Adds the zeros of the fields that Go writes. */
+static void add_zeros(filler *f, const kt_type *type, yyjson_mut_val *obj) {
+    const kt_field *field = f->schema->fields + type->first, *end = field + type->count;
+    for (; field < end && !f->failed; field++) {
+        if (field->flags & KT_FIELD_INLINE)
+            add_zeros(f, f->schema->types + field->type, obj);
+        if (!(field->flags & KT_FIELD_WRITTEN))
+            continue;
+        yyjson_mut_val *val = yyjson_mut_obj_get(obj, field->name);
+        if (val && !yyjson_mut_is_null(val) && !is_empty(field, val))
+            continue;
+        yyjson_mut_val *zero = zero_of(f, field);
+        put(f, obj, field->name, zero);
+        fill_member(f, field, zero);
+    }
+}
+
+static void fill(filler *f, const kt_type *type, yyjson_mut_val *obj) {
+    if (!yyjson_mut_is_obj(obj) || strcmp(type->name, "ObjectMeta") == 0)
+        return;
+    fill_members(f, type, obj);
+    add_zeros(f, type, obj);
+}
+
+ki_status kt_zeros_fill(const ki_resource *resource, yyjson_mut_doc *doc, yyjson_mut_val *root, size_t *left) {
+    filler f = { .schema = kt_schema_builtin(), .doc = doc, .left = left };
     const kt_type *type = kt_schema_kind_of(resource);
     if (type && strcmp(resource->group, "apiextensions.k8s.io") != 0)
         fill(&f, type, root);
-    return f.failed ? KI_ERR_NO_MEMORY : KI_OK;
+    return f.failed;
 }

@@ -1,0 +1,30 @@
+/* constant_defaults.h: the constant defaults, as defaults.c fills them in. */
+#ifndef KT_SCHEMA_CONSTANT_DEFAULTS_H
+#define KT_SCHEMA_CONSTANT_DEFAULTS_H
+
+#include "testing/schema/defaults.h"
+#include "testing/schema/schema.h"
+
+/* Values that functions set. */
+typedef enum kt_default {
+    KT_EMPTY,
+    KT_EMPTY_LIST,
+    KT_TOLERATION, /* of the admission plugin DefaultTolerationSeconds; and the next one */
+    KT_TOLERATION_UNREACHABLE,
+    KT_IPV4,
+    KT_IPV4_AND_IPV6,
+    KT_SESSION,
+    KT_INGRESS,
+    KT_INGRESS_AND_EGRESS,
+    KT_PENDING,
+    KT_METRICS,
+    KT_SCALE_UP,
+    KT_SCALE_DOWN,
+    KT_DEFAULT_COUNT
+} kt_default;
+
+/* Returns the constant defaults of the members of one type; NULL if it has none. */
+yyjson_val *kt_defaults_of_type(const kt_defaults *defaults, const kt_type *type);
+yyjson_val *kt_defaults_value(const kt_defaults *defaults, kt_default which);
+
+#endif
