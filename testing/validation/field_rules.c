@@ -39,6 +39,25 @@ void kt_check_address(kt_causes *causes, const char *field, ki_str text) {
     add_invalid(causes, field, text, kt_address_problem(text, NULL));
 }
 
+void kt_check_reachable(kt_causes *causes, const char *field, ki_str text, const kt_block *address) {
+    static const unsigned char zeros[16] = { 0 };
+    const unsigned char *bytes = address->bytes;
+    bool is_4 = address->family == 4;
+    size_t size = is_4 ? 4 : 16;
+    char why[96];
+    snprintf(why, sizeof why, "may not be unspecified (%.*s)", (int)text.size, text.size ? text.data : "");
+    if (memcmp(bytes, zeros, size) == 0)
+        kt_causes_add(causes, KT_CAUSE_INVALID, field, text, why);
+    if (is_4 ? bytes[0] == 127 : memcmp(bytes, zeros, 15) == 0 && bytes[15] == 1)
+        kt_causes_add(causes, KT_CAUSE_INVALID, field, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)");
+    if (is_4 ? bytes[0] == 169 && bytes[1] == 254 : bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80)
+        kt_causes_add(causes, KT_CAUSE_INVALID, field, text,
+                      "may not be in the link-local range (169.254.0.0/16, fe80::/10)");
+    if (is_4 ? bytes[0] == 224 && !bytes[1] && !bytes[2] : bytes[0] == 0xff && (bytes[1] & 0x0f) == 2)
+        kt_causes_add(causes, KT_CAUSE_INVALID, field, text,
+                      "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)");
+}
+
 void kt_check_block(kt_causes *causes, const char *field, ki_str text) {
     add_invalid(causes, field, text, kt_block_problem(text, NULL));
 }

@@ -3,6 +3,7 @@
 #ifndef KT_VALIDATION_FIELD_RULES_H
 #define KT_VALIDATION_FIELD_RULES_H
 
+#include "testing/validation/address.h"
 #include "testing/values/causes.h"
 
 #include <yyjson.h>
@@ -78,6 +79,8 @@ bool kt_is_absent(yyjson_val *val);
 kt_text_check kt_check_value;     /* a label's value */
 kt_text_check kt_check_dns_label; /* "web-1" */
 kt_text_check kt_check_subdomain; /* "example.com" */
+/* Adds why an address cannot be that of an endpoint. */
+void kt_check_reachable(kt_causes *causes, const char *field, ki_str text, const kt_block *address);
 kt_text_check kt_check_address;
 kt_text_check kt_check_block;     /* "10.0.0.0/8" */
 kt_text_check kt_check_port_name; /* of a container, where targetPort names it */

@@ -27,27 +27,6 @@ static bool has(yyjson_val *obj, const char *name) {
 
 /* ---- endpoints ---- */
 
-/* Adds why an address cannot be that of an endpoint. */
-static void check_reachable(kt_checked *c, const char *field, ki_str text, const kt_block *address) {
-    static const unsigned char zeros[16] = { 0 };
-    const unsigned char *bytes = address->bytes;
-    bool is_4 = address->family == 4;
-    size_t size = is_4 ? 4 : 16;
-    char why[96];
-    snprintf(why, sizeof why, "may not be unspecified (%.*s)", (int)text.size, text.size ? text.data : "");
-    if (memcmp(bytes, zeros, size) == 0)
-        kt_causes_add(c->causes, KT_CAUSE_INVALID, field, text, why);
-    if (is_4 ? bytes[0] == 127 : memcmp(bytes, zeros, 15) == 0 && bytes[15] == 1)
-        kt_causes_add(c->causes, KT_CAUSE_INVALID, field, text,
-                      "may not be in the loopback range (127.0.0.0/8, ::1/128)");
-    if (is_4 ? bytes[0] == 169 && bytes[1] == 254 : bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80)
-        kt_causes_add(c->causes, KT_CAUSE_INVALID, field, text,
-                      "may not be in the link-local range (169.254.0.0/16, fe80::/10)");
-    if (is_4 ? bytes[0] == 224 && !bytes[1] && !bytes[2] : bytes[0] == 0xff && (bytes[1] & 0x0f) == 2)
-        kt_causes_add(c->causes, KT_CAUSE_INVALID, field, text,
-                      "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)");
-}
-
 static void check_endpoint_addresses(kt_checked *c, size_t at, const char *member, yyjson_val *list) {
     size_t index, count;
     yyjson_val *one;
@@ -60,7 +39,7 @@ static void check_endpoint_addresses(kt_checked *c, size_t at, const char *membe
         if (why)
             kt_causes_add(c->causes, KT_CAUSE_INVALID, field, text, why);
         if (address.family)
-            check_reachable(c, field, text, &address);
+            kt_check_reachable(c->causes, field, text, &address);
         else
             kt_causes_add(c->causes, KT_CAUSE_INVALID, field, text, "must be a valid IP address");
     }
@@ -98,7 +77,7 @@ static void check_slice_address(kt_checked *c, size_t at, size_t index, ki_str t
         kt_validate_add(c->causes, KT_CAUSE_INVALID, text, true,
                         family == 4 ? "must be an IPv4 address" : "must be an IPv6 address", "endpoints[%zu].addresses",
                         at);
-    check_reachable(c, field, text, &address);
+    kt_check_reachable(c->causes, field, text, &address);
 }
 
 static bool is_earlier_name(yyjson_val *ports, size_t before, ki_str name) {

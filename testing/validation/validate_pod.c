@@ -17,6 +17,11 @@
     "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations)," \
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 
+enum {
+    FIELD_SIZE = 512,
+    COMPARED_MAX = 1000000 /* pairs of elements */
+};
+
 static const ki_str nothing = { NULL, 0 };
 
 /* Checks the settings of DNS: without a policy of the cluster, a pod names its servers. */
@@ -115,8 +120,12 @@ static bool same_containers(kt_arena *arena, yyjson_val *old, yyjson_val *now) {
 
 /* Returns true if two specs differ only in what an update can change. */
 static bool same_spec(kt_arena *arena, yyjson_val *old, yyjson_val *now) {
-    static const char *const changeable[] = { "activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds",
-                                              "schedulingGates" };
+    /* The last two: of a pod that waits at a gate. */
+    static const char *const changeable[] = { "activeDeadlineSeconds", "tolerations",  "terminationGracePeriodSeconds",
+                                              "schedulingGates",       "nodeSelector", "affinity" };
+    size_t changeable_count = sizeof changeable / sizeof changeable[0];
+    if (!yyjson_arr_size(yyjson_obj_get(old, "schedulingGates")))
+        changeable_count -= 2;
     yyjson_val *specs[2] = { old, now }, *key, *val;
     size_t index, count;
     for (size_t side = 0; side < 2; side++) {
@@ -126,7 +135,7 @@ static bool same_spec(kt_arena *arena, yyjson_val *old, yyjson_val *now) {
             bool same = ki_str_equals(name, "containers") || ki_str_equals(name, "initContainers")
                             ? same_containers(arena, val, other)
                             : (yyjson_is_null(val) && !other) || kt_equal(arena, val, other);
-            for (size_t i = 0; i < sizeof changeable / sizeof changeable[0]; i++)
+            for (size_t i = 0; i < changeable_count; i++)
                 same = same || ki_str_equals(name, changeable[i]);
             bool is_empty = !other && (yyjson_is_ctn(val) ? yyjson_get_len(val) == 0 : false);
             if (!same && !is_empty)
@@ -149,8 +158,55 @@ static void check_deadline(kt_causes *causes, yyjson_val *old, yyjson_val *now) 
         kt_add_number(causes, field, seconds, "must be less than or equal to previous value");
 }
 
+/* Returns true if a toleration differs from `old` in its seconds at most. */
+static bool is_toleration(kt_arena *arena, yyjson_val *old, yyjson_val *now) {
+    static const char *const members[] = { "key", "operator", "value", "effect" };
+    bool is_same = true;
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        yyjson_val *a = yyjson_obj_get(old, members[i]), *b = yyjson_obj_get(now, members[i]);
+        is_same = is_same &&
+                  (kt_is_absent(a) || kt_is_absent(b) ? kt_is_absent(a) == kt_is_absent(b) : kt_equal(arena, a, b));
+    }
+    return is_same;
+}
+
+/* Checks that no toleration is removed. */
+static void check_tolerations(kt_causes *causes, kt_arena *arena, yyjson_val *old_list, yyjson_val *list) {
+    size_t index, count, k, new_count, compared = 0;
+    yyjson_val *old, *one;
+    yyjson_arr_foreach(old_list, index, count, old) {
+        bool is_kept = false;
+        yyjson_arr_foreach(list, k, new_count, one) {
+            is_kept = is_kept || compared++ > COMPARED_MAX || is_toleration(arena, old, one);
+        }
+        if (is_kept)
+            continue;
+        kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "spec.tolerations", nothing,
+                      "existing toleration can not be modified except its tolerationSeconds");
+        return;
+    }
+}
+
+/* Checks that no gate is added. */
+static void check_gates(kt_causes *causes, yyjson_val *old_list, yyjson_val *list) {
+    size_t index, count, k, old_count, compared = 0;
+    yyjson_val *gate, *old;
+    yyjson_arr_foreach(list, index, count, gate) {
+        ki_str name = kt_json_get_str(gate, "name");
+        char why[FIELD_SIZE];
+        bool is_old = false;
+        yyjson_arr_foreach(old_list, k, old_count, old) {
+            is_old = is_old || compared++ > COMPARED_MAX || ki_str_equal(kt_json_get_str(old, "name"), name);
+        }
+        snprintf(why, sizeof why, "only deletion is allowed, but found new scheduling gate '%.*s'", (int)name.size,
+                 name.size ? name.data : "");
+        if (!is_old)
+            kt_validate_add(causes, KT_CAUSE_FORBIDDEN, nothing, true, why, "spec.schedulingGates[%zu].name", index);
+    }
+}
+
 void kt_validate_pod_update(kt_causes *causes, const ki_allocator *allocator, yyjson_val *old_spec, yyjson_val *spec) {
-    static const char deadline[] = "activeDeadlineSeconds";
+    static const char deadline[] = "activeDeadlineSeconds", gates[] = "schedulingGates";
     static const char *const lists[] = { "containers", "initContainers" };
     kt_arena arena;
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
@@ -162,6 +218,8 @@ void kt_validate_pod_update(kt_causes *causes, const ki_allocator *allocator, yy
     }
     check_deadline(causes, yyjson_obj_get(old_spec, deadline), yyjson_obj_get(spec, deadline));
     kt_arena_init(&arena, allocator);
+    check_tolerations(causes, &arena, yyjson_obj_get(old_spec, "tolerations"), yyjson_obj_get(spec, "tolerations"));
+    check_gates(causes, yyjson_obj_get(old_spec, gates), yyjson_obj_get(spec, gates));
     bool same = same_spec(&arena, old_spec, spec);
     if (arena.failed)
         causes->text.failed = KI_ERR_NO_MEMORY;

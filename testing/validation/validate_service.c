@@ -231,6 +231,15 @@ static void check_traffic(kt_causes *causes, yyjson_val *spec, bool is_plain, bo
     KT_CHECK_RULES(causes, "spec", spec, rules);
 }
 
+static void check_external_address(kt_causes *causes, const char *field, ki_str text) {
+    kt_block address;
+    const char *why = kt_address_problem(text, &address);
+    if (why)
+        kt_causes_add(causes, KT_CAUSE_INVALID, field, text, why);
+    else
+        kt_check_reachable(causes, field, text, &address);
+}
+
 void kt_validate_service_spec(kt_causes *causes, yyjson_val *old_spec, yyjson_val *spec) {
     static const kt_rule rules[] = {
         KT_TEXT("ports[].name", KT_IF_FILLED, kt_check_dns_label),
@@ -240,7 +249,7 @@ void kt_validate_service_spec(kt_causes *causes, yyjson_val *old_spec, yyjson_va
         KT_TEXT("ports[].appProtocol", KT_IF_GIVEN, kt_check_key),
         KT_LABELS("selector"),
         KT_CHOICE("sessionAffinity", KT_IF_FILLED, "ClientIP,None"),
-        KT_TEXT("externalIPs[]", KT_ALWAYS, kt_check_address),
+        KT_TEXT("externalIPs[]", KT_ALWAYS, check_external_address),
         KT_CHOICE("type", KT_IF_FILLED, "ClusterIP,ExternalName,LoadBalancer,NodePort"),
     };
     static const kt_rule affinity_rules[] = { KT_NUMBER("sessionAffinityConfig.clientIP.timeoutSeconds", KT_IF_GIVEN, 1,

@@ -375,14 +375,62 @@ static void check_completions(kt_checked *c) {
         kt_add_json(c, "spec.completions", now, "can only be modified in tandem with spec.parallelism");
 }
 
+/* Returns true if a job is suspended and runs no pods. */
+static bool is_waiting(const kt_checked *c) {
+    yyjson_val *status = yyjson_obj_get(c->old, "status"), *one;
+    bool is_idle = kt_is_absent(yyjson_obj_get(status, "startTime"));
+    size_t index, count;
+    yyjson_arr_foreach(yyjson_obj_get(status, "conditions"), index, count, one) {
+        is_idle = is_idle || (yyjson_equals_str(yyjson_obj_get(one, "type"), "Suspended") &&
+                              yyjson_equals_str(yyjson_obj_get(one, "status"), "True"));
+    }
+    return is_idle && yyjson_is_true(yyjson_obj_get(c->old_spec, "suspend")) &&
+           yyjson_get_sint(yyjson_obj_get(status, "active")) == 0;
+}
+
+/* Returns true if two objects are equal but for the members `but`, a list that NULL ends. */
+static bool same_but(kt_checked *c, yyjson_val *a, yyjson_val *b, const char *const *but) {
+    yyjson_val *sides[2] = { a, b }, *key, *val;
+    size_t index, count;
+    for (size_t side = 0; side < 2; side++) {
+        yyjson_obj_foreach(sides[side], index, count, key, val) {
+            ki_str name = kt_json_str(key);
+            bool is_same = kt_is_same(c, val, yyjson_obj_getn(sides[!side], name.data, name.size));
+            for (const char *const *one = but; *one; one++)
+                is_same = is_same || ki_str_equals(name, *one);
+            if (!is_same)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Returns true if an update changes the pods of a job only in what a job that waits can change. */
+static bool has_same_pods(kt_checked *c) {
+    static const char *const parts[] = { "metadata", "spec", NULL }, *const labels[] = { "labels", "annotations",
+                                                                                         NULL };
+    static const char *const places[] = { "nodeSelector", "tolerations",    "affinity", "schedulingGates",
+                                          "containers",   "initContainers", NULL };
+    static const char *const resources[] = { "resources", NULL };
+    yyjson_val *old = yyjson_obj_get(c->old_spec, "template"), *now = yyjson_obj_get(c->spec, "template");
+    yyjson_val *old_pod = yyjson_obj_get(old, "spec"), *pod = yyjson_obj_get(now, "spec"), *container;
+    bool is_same = same_but(c, old, now, parts) && same_but(c, old_pod, pod, places) &&
+                   same_but(c, yyjson_obj_get(old, "metadata"), yyjson_obj_get(now, "metadata"), labels);
+    for (size_t i = 4; is_same && places[i]; i++) {
+        yyjson_val *list = yyjson_obj_get(pod, places[i]), *old_list = yyjson_obj_get(old_pod, places[i]);
+        yyjson_arr_iter others = yyjson_arr_iter_with(old_list);
+        size_t index, count;
+        is_same = yyjson_arr_size(list) == yyjson_arr_size(old_list);
+        yyjson_arr_foreach(list, index, count, container) {
+            is_same = is_same && same_but(c, yyjson_arr_iter_next(&others), container, resources);
+        }
+    }
+    return is_same;
+}
+
 void kt_check_job(kt_checked *c) {
-    static const char *const fixed[] = { "spec.selector",
-                                         "spec.template",
-                                         "spec.completionMode",
-                                         "spec.podFailurePolicy",
-                                         "spec.backoffLimitPerIndex",
-                                         "spec.managedBy",
-                                         "spec.successPolicy" };
+    static const char *const fixed[] = { "spec.selector",         "spec.completionMode", "spec.managedBy",
+                                         "spec.podFailurePolicy", "spec.successPolicy",  "spec.backoffLimitPerIndex" };
     yyjson_val *selector = yyjson_obj_get(c->spec, "selector");
     yyjson_val *meta = yyjson_obj_get(c->root, "metadata");
     bool is_manual = yyjson_get_bool(yyjson_obj_get(c->spec, "manualSelector"));
@@ -403,6 +451,8 @@ void kt_check_job(kt_checked *c) {
     }
     check_job_spec(c, "spec", c->spec);
     check_completions(c);
+    if (!is_waiting(c) || !has_same_pods(c))
+        kt_check_stays(c, "spec.template");
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
         kt_check_stays(c, fixed[i]);
 }
