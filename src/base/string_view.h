@@ -28,6 +28,13 @@ static inline bool ki_str_equals(ki_str a, const char *text) {
     return a.size == size && (size == 0 || memcmp(a.data, text, size) == 0);
 }
 
+/* Orders by bytes, as memcmp and qsort do; a beginning comes before what it begins. */
+static inline int ki_str_order(ki_str a, ki_str b) {
+    size_t size = a.size < b.size ? a.size : b.size;
+    int order = size ? memcmp(a.data, b.data, size) : 0;
+    return order ? order : (a.size > b.size) - (a.size < b.size);
+}
+
 bool ki_str_starts_with(ki_str text, ki_str prefix);
 /* Splits at the first `separator`. Returns the text before it; `*rest` is the text after it. Without a separator
  * returns all, and `*rest` is empty with data NULL. */

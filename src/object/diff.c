@@ -138,9 +138,7 @@ static size_t take_members(yyjson_val *from, member *to) {
 static int compare_names(const member *a, const member *b) {
     if (!a->name.data || !b->name.data)
         return (a->name.data != NULL) - (b->name.data != NULL);
-    size_t common = a->name.size < b->name.size ? a->name.size : b->name.size;
-    int order = memcmp(a->name.data, b->name.data, common);
-    return order ? order : (a->name.size > b->name.size) - (a->name.size < b->name.size);
+    return ki_str_order(a->name, b->name);
 }
 
 static int by_name_and_place(const void *a, const void *b) {

@@ -215,15 +215,9 @@ void ki_cell_list(ki_buffer *out, yyjson_val *root, const char *path, int64_t no
 
 /* ---- labels and selectors ---- */
 
-int ki_cell_compare(ki_str a, ki_str b) {
-    size_t size = a.size < b.size ? a.size : b.size;
-    int order = size ? memcmp(a.data, b.data, size) : 0;
-    return order ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 static int by_name(const void *a, const void *b) {
     const ki_cell_member *left = a, *right = b;
-    return ki_cell_compare(left->name, right->name);
+    return ki_str_order(left->name, right->name);
 }
 
 ki_cell_member *ki_cell_sorted(ki_buffer *out, yyjson_val *object, size_t *ret_count) {

@@ -105,8 +105,6 @@ void ki_cell_append_or(ki_buffer *out, ki_str text, const char *other);
 /* Returns the status of a condition; NULL if there is no condition of this type. */
 yyjson_val *ki_cell_condition(yyjson_val *root, const char *type);
 bool ki_cell_is_true(yyjson_val *condition);
-/* Compares as strcmp. */
-int ki_cell_compare(ki_str a, ki_str b);
 /* Parses an RFC 3339 time as milliseconds since 1970. */
 bool ki_cell_time(ki_str text, int64_t *ret_ms);
 /* Appends a duration: 45s, 3m20s, 170m, 5h2m, 30h, 3d4h, 200d, 2y3d. */

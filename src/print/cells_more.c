@@ -86,7 +86,7 @@ void ki_cell_quota(ki_buffer *out, yyjson_val *root, const char *path, int64_t n
     ki_cell_member *used = ki_cell_sorted(out, ki_cell_at(root, "status.used"), &used_count);
     (void)now_ms;
     for (size_t i = 0, at = 0; i < count; i++) {
-        while (at < used_count && ki_cell_compare(used[at].name, hard[i].name) < 0)
+        while (at < used_count && ki_str_order(used[at].name, hard[i].name) < 0)
             at++;
         bool is_used = at < used_count && ki_str_equal(used[at].name, hard[i].name);
         if (ki_str_starts_with(hard[i].name, KI_STR("limits.")) != wants_limits)

@@ -18,7 +18,7 @@ void ki_cell_cluster_ip(ki_buffer *out, yyjson_val *root, const char *path, int6
 
 static int by_text(const void *a, const void *b) {
     const ki_str *left = a, *right = b;
-    return ki_cell_compare(*left, *right);
+    return ki_str_order(*left, *right);
 }
 
 /* Appends a load balancer's addresses and names, sorted, without duplicates. */

@@ -199,7 +199,7 @@ void ki_cell_node_roles(ki_buffer *out, yyjson_val *root, const char *path, int6
         bool is_last = i == count;
         if (!is_last && !is_role(labels[i].name, &role))
             continue;
-        if (named.size && (is_last || ki_cell_compare(role, named) >= 0)) {
+        if (named.size && (is_last || ki_str_order(role, named) >= 0)) {
             ki_buffer_append_string(out, shown++ ? "," : "");
             ki_buffer_append_view(out, named);
             is_last = is_last || ki_str_equal(role, named);

@@ -278,12 +278,6 @@ static basic to_basic(const found *value) {
     return b;
 }
 
-static int compare_texts(ki_str a, ki_str b) {
-    size_t size = a.size < b.size ? a.size : b.size;
-    int order = size ? memcmp(a.data, b.data, size) : 0;
-    return order ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 static ki_status compare(search *s, ki_comparison comparison, const found *left, const found *right, bool *ret_passes) {
     basic a = to_basic(left);
     basic b = to_basic(right);
@@ -302,7 +296,7 @@ static ki_status compare(search *s, ki_comparison comparison, const found *left,
     else if (a.type == BASIC_FLOAT)
         order = (a.number > b.number) - (a.number < b.number);
     else
-        order = compare_texts(a.text, b.text);
+        order = ki_str_order(a.text, b.text);
     switch (comparison) {
     case KI_COMPARE_NOT_EQUAL:
         *ret_passes = order != 0;

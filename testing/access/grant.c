@@ -99,55 +99,16 @@ static void add_rules(grants *all, yyjson_val *role) {
 
 /* ---- permissions of the user ---- */
 
-static bool has(yyjson_val *list, ki_str value) {
-    size_t index, count;
-    yyjson_val *one;
-    yyjson_arr_foreach(list, index, count, one) {
-        ki_str text = kt_json_str(one);
-        if (ki_str_equals(text, "*") || ki_str_equal(text, value))
-            return true;
-    }
-    return false;
-}
-
-static bool has_resource(yyjson_val *list, ki_str resource) {
-    size_t index, count;
-    yyjson_val *one;
-    ki_str sub;
-    if (has(list, resource))
-        return true;
-    ki_str_split(resource, '/', &sub);
-    yyjson_arr_foreach(list, index, count, one) {
-        ki_str tail, head = ki_str_split(kt_json_str(one), '/', &tail);
-        if (sub.data && ki_str_equals(head, "*") && tail.data && ki_str_equal(tail, sub))
-            return true;
-    }
-    return false;
-}
-
-static bool has_url(yyjson_val *list, ki_str url) {
-    size_t index, count;
-    yyjson_val *one;
-    yyjson_arr_foreach(list, index, count, one) {
-        ki_str text = kt_json_str(one);
-        if (ki_str_equal(text, url))
-            return true;
-        if (text.size && text.data[text.size - 1] == '*' &&
-            ki_str_starts_with(url, (ki_str){ text.data, text.size - 1 }))
-            return true;
-    }
-    return false;
-}
-
 static bool covers(yyjson_val *rule, const grant *one) {
-    yyjson_val *names = yyjson_obj_get(rule, "resourceNames");
-    if (!has(yyjson_obj_get(rule, "verbs"), one->verb))
-        return false;
-    if (one->url.data)
-        return has_url(yyjson_obj_get(rule, "nonResourceURLs"), one->url);
-    return has(yyjson_obj_get(rule, "apiGroups"), one->group) &&
-           has_resource(yyjson_obj_get(rule, "resources"), one->resource) &&
-           (yyjson_arr_size(names) == 0 || (one->name.data && has(names, one->name)));
+    ki_str sub, resource = ki_str_split(one->resource, '/', &sub);
+    const kt_attributes wanted = { .verb = one->verb,
+                                   .of_path = one->url.data != NULL,
+                                   .path = one->url,
+                                   .group = one->group,
+                                   .resource = sub.size ? resource : one->resource,
+                                   .subresource = sub,
+                                   .name = one->name };
+    return kt_rbac_rule_allows(rule, &wanted);
 }
 
 static bool mark_held(yyjson_val *rule, const char *why, void *context) {

@@ -145,15 +145,28 @@ static bool has_path(yyjson_val *list, ki_str path) {
 }
 
 static bool has_resource(yyjson_val *list, const kt_attributes *wanted) {
-    char text[256];
+    size_t index, count;
+    yyjson_val *one;
     if (!wanted->subresource.size)
         return has(list, wanted->resource);
-    int size = snprintf(text, sizeof text, "%.*s/%.*s", (int)wanted->resource.size, wanted->resource.data,
-                        (int)wanted->subresource.size, wanted->subresource.data);
-    if (has(list, (ki_str){ text, size > 0 && (size_t)size < sizeof text ? (size_t)size : 0 }))
-        return true;
-    size = snprintf(text, sizeof text, "*/%.*s", (int)wanted->subresource.size, wanted->subresource.data);
-    return has(list, (ki_str){ text, size > 0 && (size_t)size < sizeof text ? (size_t)size : 0 });
+    yyjson_arr_foreach(list, index, count, one) {
+        ki_str sub, text = kt_json_str(one), resource = ki_str_split(text, '/', &sub);
+        if (ki_str_equals(text, "*") || (ki_str_equal(sub, wanted->subresource) &&
+                                         (ki_str_equals(resource, "*") || ki_str_equal(resource, wanted->resource))))
+            return true;
+    }
+    return false;
+}
+
+bool kt_rbac_rule_allows(yyjson_val *rule, const kt_attributes *wanted) {
+    yyjson_val *names = yyjson_obj_get(rule, "resourceNames");
+    if (!has(yyjson_obj_get(rule, "verbs"), wanted->verb))
+        return false;
+    if (wanted->of_path)
+        return has_path(yyjson_obj_get(rule, "nonResourceURLs"), wanted->path);
+    return has(yyjson_obj_get(rule, "apiGroups"), wanted->group) &&
+           has_resource(yyjson_obj_get(rule, "resources"), wanted) &&
+           (yyjson_arr_size(names) == 0 || (wanted->name.size && has(names, wanted->name)));
 }
 
 typedef struct check {
@@ -164,15 +177,7 @@ typedef struct check {
 
 static bool visit_check(yyjson_val *rule, const char *why, void *context) {
     const check *q = context;
-    const kt_attributes *wanted = q->wanted;
-    yyjson_val *names = yyjson_obj_get(rule, "resourceNames");
-    bool allowed = has(yyjson_obj_get(rule, "verbs"), wanted->verb);
-    if (wanted->of_path)
-        allowed = allowed && has_path(yyjson_obj_get(rule, "nonResourceURLs"), wanted->path);
-    else
-        allowed = allowed && has(yyjson_obj_get(rule, "apiGroups"), wanted->group) &&
-                  has_resource(yyjson_obj_get(rule, "resources"), wanted) &&
-                  (yyjson_arr_size(names) == 0 || (wanted->name.size && has(names, wanted->name)));
+    bool allowed = kt_rbac_rule_allows(rule, q->wanted);
     if (allowed && q->why)
         snprintf(q->why, q->size, "%s", why);
     return allowed;

@@ -128,23 +128,17 @@ void kt_managed_fields_read(kt_arena *arena, const kt_write *write, yyjson_val *
 
 /* ---- writing ---- */
 
-static int order_of(ki_str a, ki_str b) {
-    size_t size = a.size < b.size ? a.size : b.size;
-    int order = size ? memcmp(a.data, b.data, size) : 0;
-    return order ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 /* Sorts entries as the real server does: applies first, then by time. */
 static int compare(const void *a, const void *b) {
     const kt_manager *left = a, *right = b;
     if (left->is_apply != right->is_apply)
         return left->is_apply ? -1 : 1;
-    int order = order_of(left->time, right->time);
+    int order = ki_str_order(left->time, right->time);
     if (!order)
-        order = order_of(left->name, right->name);
+        order = ki_str_order(left->name, right->name);
     if (!order)
-        order = order_of(left->api_version, right->api_version);
-    return order ? order : order_of(left->subresource, right->subresource);
+        order = ki_str_order(left->api_version, right->api_version);
+    return order ? order : ki_str_order(left->subresource, right->subresource);
 }
 
 /* Merges the oldest update entries beyond KT_UPDATE_MANAGERS_MAX into "ancient-changes". The list is sorted. */
@@ -203,8 +197,8 @@ static void append_all(kt_arena *arena, const kt_write *write, kt_managers *mana
 }
 
 /* Returns the fields that the writer owns after the write. */
-static kt_set *own_fields(kt_arena *arena, const kt_write *write, const kt_spot *spot, const kt_set *before,
-                          const kt_set *changed, const kt_set *removed) {
+static kt_set *own_fields(kt_arena *arena, const kt_write *write, const kt_spot *spot, kt_set *before, kt_set *changed,
+                          const kt_set *removed) {
     if (write->applied)
         return kt_managed_fields_strip(arena, write, kt_typed_fields(arena, spot, write->applied));
     return kt_set_union(arena, kt_set_difference(arena, before, removed), changed);

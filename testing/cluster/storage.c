@@ -11,17 +11,11 @@ enum {
     FIRST_CAPACITY = 16
 };
 
-static int compare(ki_str a, ki_str b) {
-    size_t size = a.size < b.size ? a.size : b.size;
-    int order = size ? memcmp(a.data, b.data, size) : 0;
-    return order ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 size_t kt_objects_bound(kt_object *const *objects, size_t count, ki_str key, bool after) {
     size_t low = 0, high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = compare(objects[middle]->key, key);
+        int order = ki_str_order(objects[middle]->key, key);
         if (order < 0 || (after && order == 0))
             low = middle + 1;
         else
@@ -37,7 +31,7 @@ static size_t namespace_bound(kt_object *const *objects, size_t count, ki_str ns
         size_t middle = low + (high - low) / 2;
         ki_str key = objects[middle]->key;
         ki_str head = { key.data, key.size < ns.size ? key.size : ns.size };
-        int order = compare(head, ns);
+        int order = ki_str_order(head, ns);
         if (order == 0)
             order = key.size > ns.size ? (unsigned char)key.data[ns.size] - (unsigned char)closing : -1;
         if (order < 0)
@@ -61,7 +55,7 @@ kt_object *kt_storage_get(const kt_storage *storage, ki_str ns, ki_str name) {
         const kt_object *obj = storage->objects[middle];
         int order = 0;
         if (ki_str_equal(obj->ns, ns)) {
-            order = compare(obj->name, name);
+            order = ki_str_order(obj->name, name);
         } else { /* "a-b/x" sorts before "a/x" */
             size_t shared = obj->ns.size < ns.size ? obj->ns.size : ns.size;
             order = shared ? memcmp(obj->ns.data, ns.data, shared) : 0;
@@ -81,8 +75,8 @@ kt_object *kt_storage_get(const kt_storage *storage, ki_str ns, ki_str name) {
 
 /* Is the object at an index between its neighbours? */
 static bool is_sorted_at(kt_object *const *objects, size_t count, size_t index) {
-    return (index == 0 || index >= count || compare(objects[index - 1]->key, objects[index]->key) < 0) &&
-           (index + 1 >= count || compare(objects[index]->key, objects[index + 1]->key) < 0);
+    return (index == 0 || index >= count || ki_str_order(objects[index - 1]->key, objects[index]->key) < 0) &&
+           (index + 1 >= count || ki_str_order(objects[index]->key, objects[index + 1]->key) < 0);
 }
 
 static ki_status reserve(kt_storage *storage) {

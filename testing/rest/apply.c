@@ -84,8 +84,8 @@ static kt_set *identity_fields(kt_arena *arena) {
 
 /* Removes from `*merged` the fields that the manager applied before and no longer applies. Keeps fields that other
  * managers own, and fields below them that the manager never applied. */
-static void prune(kt_arena *arena, const kt_spot *spot, const kt_managers *managers, const kt_set *last,
-                  const kt_set *now, yyjson_doc **merged) {
+static void prune(kt_arena *arena, const kt_spot *spot, const kt_managers *managers, const kt_set *last, kt_set *now,
+                  yyjson_doc **merged) {
     yyjson_val *root = yyjson_doc_get_root(*merged);
     kt_set *owned = kt_set_union(arena, now, identity_fields(arena)), *before = kt_set_with_parents(arena, last);
     for (size_t i = 0; i < managers->count; i++) {

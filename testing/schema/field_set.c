@@ -6,14 +6,8 @@
 
 #include <stdlib.h>
 
-static int order_of(ki_str a, ki_str b) {
-    size_t size = a.size < b.size ? a.size : b.size;
-    int order = size ? memcmp(a.data, b.data, size) : 0;
-    return order ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 static int compare(const void *a, const void *b) {
-    return order_of(((const kt_set_entry *)a)->element, ((const kt_set_entry *)b)->element);
+    return ki_str_order(((const kt_set_entry *)a)->element, ((const kt_set_entry *)b)->element);
 }
 
 kt_set *kt_set_new(kt_arena *arena) {
@@ -61,7 +55,7 @@ void kt_set_sort(kt_arena *arena, kt_set *set) {
         return;
     bool sorted = true;
     for (size_t i = 1; i < set->count && sorted; i++)
-        sorted = order_of(set->entries[i - 1].element, set->entries[i].element) < 0;
+        sorted = ki_str_order(set->entries[i - 1].element, set->entries[i].element) < 0;
     if (sorted)
         return;
     qsort(set->entries, set->count, sizeof *set->entries, compare);
@@ -92,10 +86,10 @@ bool kt_set_is_empty(const kt_set *set) {
 static int order_of_parts(const char *prefix, ki_str name, ki_str element) {
     size_t size = strlen(prefix);
     ki_str head = { element.data, element.size < size ? element.size : size };
-    int order = order_of((ki_str){ prefix, size }, head);
+    int order = ki_str_order((ki_str){ prefix, size }, head);
     if (order || element.size < size)
         return order;
-    return order_of(name, (ki_str){ element.data + size, element.size - size });
+    return ki_str_order(name, (ki_str){ element.data + size, element.size - size });
 }
 
 const kt_set_entry *kt_set_find(const kt_set *set, const char *prefix, ki_str name) {
@@ -128,7 +122,7 @@ static kt_set *combine(kt_arena *arena, operation what, const kt_set *a, const k
     size_t i = 0, k = 0, a_count = a ? a->count : 0, b_count = b ? b->count : 0;
     kt_set *made = NULL;
     while ((i < a_count || k < b_count) && !arena->failed) {
-        int order = i == a_count ? 1 : k == b_count ? -1 : order_of(a->entries[i].element, b->entries[k].element);
+        int order = i == a_count ? 1 : k == b_count ? -1 : ki_str_order(a->entries[i].element, b->entries[k].element);
         ki_str element = order <= 0 ? a->entries[i].element : b->entries[k].element;
         const kt_set_entry *left = order <= 0 ? &a->entries[i++] : NULL;
         const kt_set_entry *right = order >= 0 ? &b->entries[k++] : NULL;
@@ -145,7 +139,9 @@ static kt_set *combine(kt_arena *arena, operation what, const kt_set *a, const k
     return made;
 }
 
-kt_set *kt_set_union(kt_arena *arena, const kt_set *a, const kt_set *b) {
+kt_set *kt_set_union(kt_arena *arena, kt_set *a, kt_set *b) {
+    if (!a || !a->count || !b || !b->count)
+        return a && a->count ? a : b;
     return combine(arena, UNION, a, b);
 }
 
@@ -153,7 +149,9 @@ kt_set *kt_set_intersection(kt_arena *arena, const kt_set *a, const kt_set *b) {
     return combine(arena, INTERSECTION, a, b);
 }
 
-kt_set *kt_set_difference(kt_arena *arena, const kt_set *a, const kt_set *b) {
+kt_set *kt_set_difference(kt_arena *arena, kt_set *a, const kt_set *b) {
+    if (!a || !a->count || !b || !b->count)
+        return a;
     return combine(arena, DIFFERENCE, a, b);
 }
 
@@ -200,30 +198,27 @@ kt_set *kt_set_read(kt_arena *arena, yyjson_val *fields) {
     return set;
 }
 
-void kt_set_append(ki_buffer *out, const kt_set *set) {
-    const char *comma = "";
-    ki_buffer_append_char(out, '{');
-    for (size_t i = 0; set && i < set->count; i++) {
+/* `is_member`: the field that has these below it is in the set too. */
+static void append_entries(ki_buffer *out, const kt_set *set, bool is_member) {
+    const char *separator = is_member ? "{\".\":{}," : "{";
+    for (size_t i = 0; i < set->count; i++, separator = ",") {
         const kt_set_entry *entry = &set->entries[i];
-        ki_buffer_append_string(out, comma);
+        ki_buffer_append_string(out, separator);
         ki_buffer_append_json_string(out, entry->element);
         ki_buffer_append_char(out, ':');
-        if (!entry->below || !entry->below->count) {
-            ki_buffer_append_string(out, "{}");
-        } else {
-            size_t start = out->size;
-            kt_set_append(out, entry->below);
-            static const char dot[] = "\".\":{},";
-            if (entry->member && !ki_buffer_reserve(out, sizeof dot)) { /* goes after the opening brace */
-                memmove(out->data + start + sizeof dot, out->data + start + 1, out->size - start - 1);
-                memcpy(out->data + start + 1, dot, sizeof dot - 1);
-                out->size += sizeof dot - 1;
-                out->data[out->size] = '\0';
-            }
-        }
-        comma = ",";
+        if (entry->below && entry->below->count)
+            append_entries(out, entry->below, entry->member);
+        else
+            ki_buffer_append(out, "{}", 2);
     }
     ki_buffer_append_char(out, '}');
+}
+
+void kt_set_append(ki_buffer *out, const kt_set *set) {
+    if (set && set->count)
+        append_entries(out, set, false);
+    else
+        ki_buffer_append(out, "{}", 2);
 }
 
 /* Appends one path element: .spec, [name="c",…] or [="x"]. */

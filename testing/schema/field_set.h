@@ -32,10 +32,11 @@ void kt_set_sort(kt_arena *arena, kt_set *set);
 bool kt_set_is_empty(const kt_set *set); /* true for NULL */
 const kt_set_entry *kt_set_find(const kt_set *set, const char *prefix, ki_str name);
 bool kt_set_equal(const kt_set *a, const kt_set *b);
-/* Union, intersection and difference (`a` without `b`). The arguments can be NULL. NULL if the result is empty. */
-kt_set *kt_set_union(kt_arena *arena, const kt_set *a, const kt_set *b);
+/* Union, intersection and difference (`a` without `b`). The arguments can be NULL; NULL and an empty set are equal. The
+ * result can be one of the arguments. */
+kt_set *kt_set_union(kt_arena *arena, kt_set *a, kt_set *b);
 kt_set *kt_set_intersection(kt_arena *arena, const kt_set *a, const kt_set *b);
-kt_set *kt_set_difference(kt_arena *arena, const kt_set *a, const kt_set *b);
+kt_set *kt_set_difference(kt_arena *arena, kt_set *a, const kt_set *b);
 /* Returns the set with every field that has a member below it added as a member. */
 kt_set *kt_set_with_parents(kt_arena *arena, const kt_set *set);
 

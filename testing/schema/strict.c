@@ -248,6 +248,7 @@ static bool is_int(yyjson_val *val, bool is_32) {
 }
 
 static yyjson_mut_val *read_object(walk *in, const kt_type *type, yyjson_val *obj, bool is_root);
+static yyjson_mut_val *read_custom(walk *in, const kt_spot *spot, yyjson_val *val);
 
 /* Reads one value, or one element of a list or map. */
 static yyjson_mut_val *read_value(walk *in, const kt_type *owner, const kt_field *field, yyjson_val *val) {
@@ -310,7 +311,9 @@ static void add_member(walk *in, yyjson_mut_val *obj, ki_str name, yyjson_mut_va
         in->out->arena->failed = true;
 }
 
-static yyjson_mut_val *read_list(walk *in, const kt_type *owner, const kt_field *field, yyjson_val *list) {
+/* Reads a list by a field, or by the spot of a custom resource's elements (`field` is NULL). */
+static yyjson_mut_val *read_list(walk *in, const kt_type *owner, const kt_field *field, const kt_spot *spot,
+                                 yyjson_val *list) {
     yyjson_mut_val *made = yyjson_mut_arr(in->out->doc);
     size_t index, count;
     yyjson_val *element;
@@ -320,7 +323,9 @@ static yyjson_mut_val *read_list(walk *in, const kt_type *owner, const kt_field 
         if (has_failed(in))
             return NULL;
         place before = enter_element(in, index);
-        yyjson_mut_val *val = yyjson_is_null(element) ? copy(in, element) : read_value(in, owner, field, element);
+        yyjson_mut_val *val = yyjson_is_null(element) ? copy(in, element)
+                              : field                 ? read_value(in, owner, field, element)
+                                                      : read_custom(in, spot, element);
         if (val && !yyjson_mut_arr_append(made, val))
             in->out->arena->failed = true;
         leave(in, before);
@@ -352,7 +357,7 @@ static yyjson_mut_val *read_map(walk *in, const kt_type *owner, const kt_field *
 
 static yyjson_mut_val *read_field(walk *in, const kt_type *owner, const kt_field *field, yyjson_val *val) {
     if (field->wrap == KT_WRAP_LIST)
-        return yyjson_is_arr(val) ? read_list(in, owner, field, val) : fail_type(in, owner, field, val, true);
+        return yyjson_is_arr(val) ? read_list(in, owner, field, NULL, val) : fail_type(in, owner, field, val, true);
     if (field->wrap == KT_WRAP_MAP)
         return yyjson_is_obj(val) ? read_map(in, owner, field, val) : fail_type(in, owner, field, val, true);
     return read_value(in, owner, field, val);
@@ -391,8 +396,6 @@ static yyjson_mut_val *read_object(walk *in, const kt_type *type, yyjson_val *ob
 }
 
 /* ---- custom resources ---- */
-
-static yyjson_mut_val *read_custom(walk *in, const kt_spot *spot, yyjson_val *val);
 
 static yyjson_mut_val *read_custom_object(walk *in, const kt_spot *spot, yyjson_val *obj) {
     yyjson_mut_val *made = yyjson_mut_obj(in->out->doc);
@@ -440,22 +443,8 @@ static yyjson_mut_val *read_custom(walk *in, const kt_spot *spot, yyjson_val *va
         return read_custom_object(in, spot, val);
     if (!yyjson_is_arr(val))
         return copy_scalar(in, val);
-    yyjson_mut_val *made = yyjson_mut_arr(in->out->doc);
-    kt_spot element_spot = kt_spot_element(spot);
-    size_t index, count;
-    yyjson_val *element;
-    if (!made)
-        in->out->arena->failed = true;
-    yyjson_arr_foreach(val, index, count, element) {
-        if (has_failed(in))
-            return NULL;
-        place before = enter_element(in, index);
-        yyjson_mut_val *one = read_custom(in, &element_spot, element);
-        if (one && !yyjson_mut_arr_append(made, one))
-            in->out->arena->failed = true;
-        leave(in, before);
-    }
-    return made;
+    kt_spot element = kt_spot_element(spot);
+    return read_list(in, NULL, NULL, &element, val);
 }
 
 /* Orders fields of the object's metadata before all others, as the real server notes them. */
@@ -465,9 +454,7 @@ static int compare(const void *a, const void *b) {
     bool right_first = ki_str_starts_with(*right, KI_STR("metadata."));
     if (left_first != right_first)
         return left_first ? -1 : 1;
-    size_t size = left->size < right->size ? left->size : right->size;
-    int order = size ? memcmp(left->data, right->data, size) : 0;
-    return order ? order : (left->size > right->size) - (left->size < right->size);
+    return ki_str_order(*left, *right);
 }
 
 yyjson_mut_val *kt_strict_read(kt_strict *strict, const kt_spot *spot, yyjson_val *root) {

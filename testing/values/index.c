@@ -5,15 +5,9 @@
 
 #include <stdlib.h>
 
-static int compare_names(ki_str a, ki_str b) {
-    size_t size = a.size < b.size ? a.size : b.size;
-    int order = size ? memcmp(a.data, b.data, size) : 0;
-    return order ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 static int compare(const void *a, const void *b) {
     const kt_entry *left = *(kt_entry *const *)a, *right = *(kt_entry *const *)b;
-    int order = compare_names(left->name, right->name);
+    int order = ki_str_order(left->name, right->name);
     return order ? order : (left->position > right->position) - (left->position < right->position);
 }
 
@@ -105,7 +99,7 @@ static size_t bound(const kt_index *index, ki_str name, bool after) {
     size_t low = 0, high = index->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = compare_names(index->sorted[middle]->name, name);
+        int order = ki_str_order(index->sorted[middle]->name, name);
         if (order < 0 || (after && order == 0))
             low = middle + 1;
         else

@@ -182,7 +182,8 @@ ki_status kt_json_append_mut(ki_buffer *out, yyjson_mut_val *val) {
 }
 
 ki_str kt_json_str(yyjson_val *val) {
-    return yyjson_is_str(val) ? (ki_str){ yyjson_get_str(val), yyjson_get_len(val) } : (ki_str){ NULL, 0 };
+    const char *text = yyjson_get_str(val);
+    return (ki_str){ text, text ? unsafe_yyjson_get_len(val) : 0 };
 }
 
 ki_str kt_json_get_str(yyjson_val *obj, const char *key) {
