@@ -9,10 +9,10 @@ if(NOT "${BUILD_SHARED_LIBS}" STREQUAL "")
     endif()
 endif()
 
-# ki_library(NAME MAP SOURCES...): compiles the sources once and makes NAME (shared, with the linker's version script cmake/MAP) and NAME-static.
-# The program and the tests link the archives, so their targets always exist. kinformer::NAME is the shared library, or the archive where
-# no shared library is built.
-function(ki_library name map)
+# ki_library(NAME SOURCES...): compiles the sources once and makes NAME (shared) and NAME-static. A shared library exports what
+# cmake/libNAME.exports lists, in the version node NAME_1 (1: KI_ABI_VERSION). The program and the tests link the archives, so their targets always
+# exist. kinformer::NAME is the shared library, or the archive where no shared library is built.
+function(ki_library name)
     add_library(${name}-objects OBJECT ${ARGN})
     ki_target(${name}-objects)
     target_compile_definitions(${name}-objects PRIVATE _GNU_SOURCE)
@@ -25,7 +25,12 @@ function(ki_library name map)
         set_target_properties(${name}-static PROPERTIES EXCLUDE_FROM_ALL ON)
     endif()
     if(ki_has_shared)
-        set(version_script ${PROJECT_SOURCE_DIR}/cmake/${map})
+        string(TOUPPER ${name}_${KI_ABI_VERSION} node)
+        string(REPLACE - _ node ${node})
+        set(version_script ${PROJECT_BINARY_DIR}/${name}.map)
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/lib${name}.exports)
+        file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/lib${name}.exports symbols)
+        file(CONFIGURE OUTPUT ${version_script} CONTENT "${node} { global: ${symbols}; local: *; };\n")
         add_library(${name} SHARED $<TARGET_OBJECTS:${name}-objects>)
         set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${KI_ABI_VERSION}
                               LINK_DEPENDS ${version_script})
