@@ -345,9 +345,10 @@ static yyjson_mut_val *read_map(walk *in, const kt_type *owner, const kt_field *
         append(in->path, KI_STR("."));
         append(in->path, one->name);
         if (take_last(in, &index, one)) {
-            yyjson_mut_val *val = yyjson_is_null(one->val) && field->kind == KT_VALUE_STRING
-                                      ? yyjson_mut_str(in->out->doc, "")
-                                      : read_value(in, owner, field, one->val);
+            yyjson_mut_val *val =
+                yyjson_is_null(one->val) && (field->kind == KT_VALUE_STRING || field->kind == KT_VALUE_BYTES)
+                    ? yyjson_mut_str(in->out->doc, "")
+                    : read_value(in, owner, field, one->val);
             add_member(in, made, one->name, val);
         }
         in->path[path_end] = '\0';

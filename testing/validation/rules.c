@@ -187,16 +187,6 @@ static bool is_missing(yyjson_val *val) {
            (yyjson_is_int(val) && yyjson_get_sint(val) == 0);
 }
 
-/* Checks a text in lower case. */
-static const char *lower_problem(ki_str text, const char *(*check)(ki_str text)) {
-    char lower[KI_SUBDOMAIN_MAX + KI_LABEL_MAX + 2];
-    if (text.size > sizeof lower)
-        return check(text);
-    for (size_t i = 0; i < text.size; i++)
-        lower[i] = text.data[i] >= 'A' && text.data[i] <= 'Z' ? (char)(text.data[i] - 'A' + 'a') : text.data[i];
-    return check((ki_str){ lower, text.size });
-}
-
 /* Returns why a text is not of a format; NULL if it is, or if it is empty. */
 static const char *text_problem(const rule *one, ki_str text) {
     const char *why;
@@ -206,7 +196,7 @@ static const char *text_problem(const rule *one, ki_str text) {
     case LABEL:
         return kt_validate_dns_label(text);
     case SUBDOMAIN_ANY:
-        why = lower_problem(text, ki_label_check_subdomain);
+        why = kt_validate_in_lower_case(text, ki_label_check_subdomain);
         return why && one->text ? one->text : why;
     case SUBDOMAIN:
     case SUBDOMAIN_SET:
@@ -214,7 +204,7 @@ static const char *text_problem(const rule *one, ki_str text) {
     case KEY:
         return ki_label_check_key(text);
     case KEY_ANY_CASE:
-        return lower_problem(text, ki_label_check_key);
+        return kt_validate_in_lower_case(text, ki_label_check_key);
     case SEGMENT:
         return kt_validate_segment(text);
     default:

@@ -41,6 +41,15 @@ const char *kt_validate_segment(ki_str name) {
     return memchr(name.data, '%', name.size) ? "may not contain '%'" : NULL;
 }
 
+const char *kt_validate_in_lower_case(ki_str text, const char *(*check)(ki_str text)) {
+    char lower[KI_SUBDOMAIN_MAX + KI_LABEL_MAX + 2];
+    if (text.size > sizeof lower)
+        return check(text);
+    for (size_t i = 0; i < text.size; i++)
+        lower[i] = text.data[i] >= 'A' && text.data[i] <= 'Z' ? (char)(text.data[i] - 'A' + 'a') : text.data[i];
+    return check((ki_str){ lower, text.size });
+}
+
 /* Checks a name of an object of this resource. `is_prefix`: the name is a generateName. */
 static const char *validate_name(const ki_resource *resource, ki_str name, bool is_prefix) {
     if (strcmp(resource->group, "rbac.authorization.k8s.io") == 0 || resource == KI_APISERVICES)
@@ -56,15 +65,16 @@ static const char *validate_name(const ki_resource *resource, ki_str name, bool 
     return ki_label_check_subdomain(name);
 }
 
-static void validate_map(kt_causes *causes, const char *field, yyjson_val *map, bool values_too) {
+/* Checks labels, or annotations, whose names can be in upper case. */
+static void validate_map(kt_causes *causes, const char *field, yyjson_val *map, bool are_labels) {
     size_t index, count;
     yyjson_val *key, *val;
     yyjson_obj_foreach(map, index, count, key, val) {
         ki_str name = kt_json_str(key), value = kt_json_str(val);
-        const char *why = ki_label_check_key(name);
+        const char *why = are_labels ? ki_label_check_key(name) : kt_validate_in_lower_case(name, ki_label_check_key);
         if (why)
             kt_causes_add(causes, KT_CAUSE_INVALID, field, name, why);
-        why = values_too ? ki_label_check_value(value) : NULL;
+        why = are_labels ? ki_label_check_value(value) : NULL;
         if (why)
             kt_causes_add(causes, KT_CAUSE_INVALID, field, value, why);
     }

@@ -16,6 +16,8 @@
 const char *kt_validate_dns_label(ki_str name);
 const char *kt_validate_segment(ki_str name);  /* of a path */
 const char *kt_validate_wildcard(ki_str name); /* "*.example.com" */
+/* Returns what `check` returns for the text in lower case. */
+const char *kt_validate_in_lower_case(ki_str text, const char *(*check)(ki_str text));
 /* Adds the problems of name, generateName (both unless `is_update`), labels and annotations. */
 void kt_validate_meta(kt_causes *causes, const ki_resource *resource, yyjson_val *meta, bool is_update);
 /* Adds the problems of the annotations' size, owner references, finalizers, and fields that cannot change. `old_meta`

@@ -115,12 +115,30 @@ enum {
     SOURCE_COUNT = sizeof sources / sizeof sources[0]
 };
 
+/* Returns true if a CSI source is `old`, at most with the secret to expand it, which an update can add. */
+static bool is_same_driver(kt_checked *c, yyjson_val *old, yyjson_val *now) {
+    static const char secret[] = "controllerExpandSecretRef";
+    size_t index, count;
+    yyjson_val *key, *val;
+    if (has(old, secret) || !has(now, secret) || yyjson_obj_size(now) != yyjson_obj_size(old) + 1)
+        return kt_is_same(c, old, now);
+    yyjson_obj_foreach(old, index, count, key, val) {
+        ki_str name = kt_json_str(key);
+        if (!kt_is_same(c, val, yyjson_obj_getn(now, name.data, name.size)))
+            return false;
+    }
+    return true;
+}
+
 /* The error of the real server shows the difference too. */
 static void check_volume_change(kt_checked *c) {
     bool is_changed = false;
-    for (size_t i = 0; i < SOURCE_COUNT; i++)
+    for (size_t i = 0; i < SOURCE_COUNT; i++) {
+        yyjson_val *old = yyjson_obj_get(c->old_spec, sources[i]), *now = yyjson_obj_get(c->spec, sources[i]);
+        bool is_csi = strcmp(sources[i], "csi") == 0;
         is_changed = is_changed || has(c->old_spec, sources[i]) != has(c->spec, sources[i]) ||
-                     !kt_is_same(c, yyjson_obj_get(c->old_spec, sources[i]), yyjson_obj_get(c->spec, sources[i]));
+                     !(is_csi ? is_same_driver(c, old, now) : kt_is_same(c, old, now));
+    }
     if (is_changed)
         kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.persistentvolumesource", nothing,
                       "spec.persistentvolumesource is immutable after creation");
