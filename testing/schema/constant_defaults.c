@@ -120,9 +120,7 @@ static const struct {
 
 static const char *const others[KT_DEFAULT_COUNT] = {
     [KT_EMPTY] = "{}",
-    [KT_EMPTY_LIST] = "[]",
-    [KT_TOLERATION] = TOLERATES("not-ready"),
-    [KT_TOLERATION_UNREACHABLE] = TOLERATES("unreachable"),
+    [KT_TOLERATIONS] = "[" TOLERATES("not-ready") "," TOLERATES("unreachable") "]",
     [KT_IPV4] = "[\"IPv4\"]",
     [KT_IPV4_AND_IPV6] = "[\"IPv4\",\"IPv6\"]",
     [KT_SESSION] = "{\"clientIP\":{\"timeoutSeconds\":10800}}",

@@ -8,9 +8,7 @@
 /* Values that functions set. */
 typedef enum kt_default {
     KT_EMPTY,
-    KT_EMPTY_LIST,
-    KT_TOLERATION, /* of the admission plugin DefaultTolerationSeconds; and the next one */
-    KT_TOLERATION_UNREACHABLE,
+    KT_TOLERATIONS, /* of the admission plugin DefaultTolerationSeconds */
     KT_IPV4,
     KT_IPV4_AND_IPV6,
     KT_SESSION,

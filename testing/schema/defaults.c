@@ -338,11 +338,16 @@ static bool tolerates(yyjson_mut_val *list, yyjson_val *toleration) {
 }
 
 static void fill_tolerations(filler *f, yyjson_mut_val *spec) {
-    put_value(f, spec, "tolerations", KT_EMPTY_LIST);
-    yyjson_mut_val *list = get(spec, "tolerations");
-    for (kt_default which = KT_TOLERATION; yyjson_mut_is_arr(list) && which <= KT_TOLERATION_UNREACHABLE; which++) {
-        yyjson_val *added = kt_defaults_value(f->defaults, which);
-        if (!tolerates(list, added) && !yyjson_mut_arr_append(list, yyjson_val_mut_copy(f->doc, added)))
+    yyjson_val *all = kt_defaults_value(f->defaults, KT_TOLERATIONS), *one;
+    size_t index, count;
+    if (lacks(spec, "tolerations")) {
+        add(f, spec, "tolerations", yyjson_val_mut_copy(f->doc, all));
+        return;
+    }
+    yyjson_mut_val *list = yyjson_mut_obj_get(spec, "tolerations");
+    yyjson_arr_foreach(all, index, count, one) {
+        if (yyjson_mut_is_arr(list) && !tolerates(list, one) &&
+            !yyjson_mut_arr_append(list, yyjson_val_mut_copy(f->doc, one)))
             f->failed = KI_ERR_NO_MEMORY;
     }
 }

@@ -121,7 +121,7 @@ static bool is_always_there(const kt_spot *spot) {
 /* Returns true for null, and for a zero that the type omits (omitempty). Both count as absent. */
 static bool is_not_written(const kt_spot *spot, yyjson_val *val) {
     const kt_field *field = spot->field;
-    if (!val || yyjson_is_null(val))
+    if (yyjson_is_null(val))
         return true;
     if (!field || field->flags & KT_FIELD_POINTER || !(field->flags & KT_FIELD_OMIT_EMPTY))
         return false;
@@ -150,9 +150,9 @@ static void compare(kt_arena *arena, const kt_spot *spot, yyjson_val *old, yyjso
 static void compare_one(kt_arena *arena, const kt_spot *spot, const char *prefix, ki_str name, yyjson_val *old,
                         yyjson_val *val, bool is_new, kt_comparison *out) {
     bool always = is_always_there(spot) && !is_new;
-    if (is_not_written(spot, old))
+    if (old && is_not_written(spot, old))
         old = NULL;
-    if (is_not_written(spot, val))
+    if (val && is_not_written(spot, val))
         val = NULL;
     if ((!old && !val) || (always && is_nothing(old) && is_nothing(val)))
         return;
@@ -227,7 +227,7 @@ static void compare(kt_arena *arena, const kt_spot *spot, yyjson_val *old, yyjso
     }
     for (size_t i = 0; i < now.count && !arena->failed; i++) {
         const kt_entry *one = &now.entries[i];
-        if (kt_index_find(&before, one->name))
+        if (before.count && kt_index_find(&before, one->name))
             continue;
         kt_spot inner = how == WALK_MEMBERS ? kt_spot_member(spot, one->name, NULL) : kt_spot_element(spot);
         if (how == WALK_MEMBERS || !compare_repeated(arena, &before, &now, one, ret))

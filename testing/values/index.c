@@ -39,7 +39,8 @@ void kt_index_members(kt_arena *arena, yyjson_val *obj, kt_index *ret_index) {
     if (!ret_index->count)
         return;
     yyjson_obj_foreach(obj, index, max, key, val) {
-        ret_index->entries[index] = (kt_entry){ kt_json_str(key), key, val, index };
+        const ki_str name = { unsafe_yyjson_get_str(key), unsafe_yyjson_get_len(key) }; /* a key is a string */
+        ret_index->entries[index] = (kt_entry){ name, key, val, index };
     }
     sort(ret_index);
 }
