@@ -135,6 +135,10 @@ ki_status ki_informer_set_stopped(const ki_informer *informer, ki_status status,
  * handler; resumes it afterwards. `load`: of ki_processor_load. `is_stored`: the store has all that is not queued; the
  * metrics then take the queue's length. Loop; not under change_lock. */
 void ki_informer_note_queue(ki_informer *informer, size_t load, bool is_stored);
+/* A handler was called on the loop, or ended there: less waits. Loop. */
+void ki_informer_delivered(ki_informer *informer);
+/* wait_for_sync.c: a listener is synced, or was removed. Any thread, under no lock. */
+void ki_informer_wake_waits(ki_informer *informer);
 /* Ends reflector, timers and waits, and reports the state. `stops_handlers`: the processor's listeners, too. Loop. */
 void ki_informer_end_work(ki_informer *informer, bool stops_handlers);
 /* Frees queue and sources. Loop. No effect if they are freed already. */

@@ -42,14 +42,17 @@ static ki_listener *delist(ki_registration registration) {
 }
 
 /* Frees a removed listener that has ended. Loop. */
-static void on_listener_end(ki_listener *listener, void *user) {
-    ki_informer *informer = user;
+static void on_listener_end(ki_listener *listener, ki_informer *informer) {
     ki_fair_mutex_lock(&informer->change_lock);
     ki_processor_forget(&informer->processor, listener);
     ki_fair_mutex_unlock(&informer->change_lock);
     ki_listener_free(listener);
     ki_informer_delivered(informer);
 }
+
+static const ki_listener_hooks listener_hooks = { .on_end = on_listener_end,
+                                                  .on_delivered = ki_informer_delivered,
+                                                  .on_synced = ki_informer_wake_waits };
 
 /* Adds the listener between two changes: it replays the present snapshot, and is notified of every later change. */
 static ki_status join_in(ki_informer *informer, ki_listener *listener, int64_t resync_ns, ki_error *err) {
@@ -110,8 +113,7 @@ ki_status ki_informer_register(ki_informer *informer, const ki_handler *handler,
         .user = user,
         .registration = &given,
         .keep = ki_keep_of_all(&informer->options.given, informer->options.format),
-        .on_end = on_listener_end,
-        .end_user = informer,
+        .hooks = &listener_hooks,
     };
     ki_listener *listener = NULL;
     status = ki_listener_new(&listener_options, &listener, err);

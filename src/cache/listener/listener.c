@@ -61,8 +61,7 @@ ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_
     listener->handler = *options->handler;
     listener->user = options->user;
     listener->on_loop = options->registration->on_loop;
-    listener->on_end = options->on_end;
-    listener->end_user = options->end_user;
+    listener->hooks = options->hooks;
     ki_task_init(&listener->task, options->engine, run_turn, listener);
     *ret_listener = listener;
     return KI_OK;
@@ -193,7 +192,7 @@ static void call_on_synced(ki_listener *listener) {
     }
     listener->unreported++;
     atomic_store(&listener->synced, true);
-    ki_informer_wake_waits(listener->informer);
+    listener->hooks->on_synced(listener->informer);
 }
 
 static void call_on_changed(ki_listener *listener) {
@@ -327,7 +326,7 @@ static void end_on_loop(ki_listener *listener) {
     close_listener(listener, true);
     ki_task_cancel(&listener->task);
     ki_thread_join(&listener->thread);
-    listener->on_end(listener, listener->end_user);
+    listener->hooks->on_end(listener, listener->informer);
 }
 
 /* The task on the loop: delivers for a listener without a thread; ends any removed listener. */
@@ -347,7 +346,7 @@ static void run_turn(ki_task *task, void *user) {
     /* One callback in each run: timers and other tasks run in between, however slow the handler is. */
     if (next_step_of(listener) != STEP_NOTHING)
         ki_task_post(task);
-    ki_informer_delivered(listener->informer);
+    listener->hooks->on_delivered(listener->informer);
 }
 
 /* Any thread; the listener must not be freed meanwhile. */

@@ -7,6 +7,16 @@
 #include "src/cache/store/deferred_free.h"
 #include "src/engine/thread.h"
 
+/* What a listener calls its informer for. */
+typedef struct ki_listener_hooks {
+    /* A removed listener may be freed: on_removed was called and the thread is joined. Not called after stop. Loop. */
+    void (*on_end)(ki_listener *listener, ki_informer *informer);
+    /* A handler was called on the loop. */
+    void (*on_delivered)(ki_informer *informer);
+    /* on_synced was called. Any thread, under no lock. */
+    void (*on_synced)(ki_informer *informer);
+} ki_listener_hooks;
+
 typedef struct ki_listener_options {
     ki_engine *engine;
     ki_informer *informer;
@@ -15,11 +25,8 @@ typedef struct ki_listener_options {
     const ki_handler *handler;
     void *user;
     const ki_registration_options *registration;
-    ki_keep keep; /* what the informer keeps */
-    /* Called on the loop when a removed listener may be freed: on_removed was called and the thread is joined. Not
-     * called after stop. */
-    void (*on_end)(ki_listener *listener, void *end_user);
-    void *end_user;
+    ki_keep keep;                   /* what the informer keeps */
+    const ki_listener_hooks *hooks; /* of `informer`; constant */
 } ki_listener_options;
 
 struct ki_listener {
@@ -36,8 +43,7 @@ struct ki_listener {
     ki_selector *selector; /* owned; NULL: none */
     bool on_loop;
     char *name;
-    void (*on_end)(ki_listener *listener, void *end_user);
-    void *end_user;
+    const ki_listener_hooks *hooks;
     /* Written under the change lock. */
     ki_listener *next, **at; /* in a list of the processor; `at` NULL: in none */
     ki_processor *processor; /* that it was added to; NULL: none */
@@ -89,10 +95,6 @@ void ki_listener_set_replay(ki_listener *listener, ki_snapshot *replay);
 /* Starts delivering. `threaded`: on a thread of its own unless the registration chose the loop. */
 ki_status ki_listener_start(ki_listener *listener, bool threaded, ki_error *err);
 
-/* shared_informer.c: called after a listener was notified on the loop, or ended there. */
-void ki_informer_delivered(ki_informer *informer);
-/* wait_for_sync.c: called on any thread, under no lock, when a listener is synced or was removed. */
-void ki_informer_wake_waits(ki_informer *informer);
 /* Wakes the thread, or posts the task. Caller holds the change lock, and the listener is in the processor's list. */
 void ki_listener_wake(ki_listener *listener);
 
