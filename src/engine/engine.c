@@ -19,11 +19,6 @@
     KI_SECONDS(5) /* how often a loop that waits checks whether its descriptors are still open */
 #define LOOK_FOR_STOP KI_MILLISECONDS(100) /* how often a waiting thread checks whether a stepped engine was stopped */
 
-uintptr_t ki_thread_self(void) {
-    static _Thread_local char place;
-    return (uintptr_t)&place;
-}
-
 static _Thread_local const ki_engine *adopted_by;
 
 void ki_engine_adopt_thread(const ki_engine *engine) {

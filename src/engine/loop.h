@@ -90,9 +90,6 @@ struct ki_engine {
     uint64_t random[4];
 };
 
-/* Returns a number that no other running thread has. */
-uintptr_t ki_thread_self(void);
-
 /* Wakes the loop, unless the caller runs in one of its callbacks. Any thread, also signal handlers. */
 void ki_engine_wake(ki_engine *engine);
 

@@ -36,6 +36,8 @@ static inline void ki_mutex_unlock(ki_mutex *mutex) {
 }
 /* Locks a mutex that is held for less than a microsecond: spins for a few microseconds before it sleeps. */
 void ki_mutex_lock_short(ki_mutex *mutex);
+/* Returns a number that no other running thread has. */
+uintptr_t ki_thread_self(void);
 /* Returns a number below 2^bits, the same in each call of a thread. Most threads have different numbers. */
 unsigned ki_thread_stripe(unsigned bits);
 /* Pauses for a few dozen instructions, in a loop that waits for another thread. */

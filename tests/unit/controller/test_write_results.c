@@ -19,6 +19,7 @@ static int open_stage(void **state) {
     ki_error err = KI_ERROR_INIT;
     stage_open_threaded(&stage, NULL);
     client = ki_factory_client(stage.factory);
+    assert_int_equal(ki_factory_remove_informer(stage.factory, stage.configmaps, &err), KI_OK); /* without a view */
     if (ki_factory_informer(stage.factory, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(.view = map_fields), &maps, &err))
         fail_msg("%s", ki_error_message(&err));
     stage_start(&stage);

@@ -1,0 +1,74 @@
+/* fair_mutex.c: a lock that threads get in the order of their requests, and the loop before all others. See thread.h. */
+#include "src/base/assert.h"
+#include "src/engine/engine.h"
+#include "src/engine/thread.h"
+
+#ifdef KI_ASSERTIONS
+bool ki_fair_mutex_is_held(const ki_fair_mutex *mutex) {
+    return atomic_load(&mutex->owner) == ki_thread_self();
+}
+
+static void set_owner(ki_fair_mutex *mutex, uintptr_t owner) {
+    atomic_store(&mutex->owner, owner);
+}
+#else
+static void set_owner(ki_fair_mutex *mutex, uintptr_t owner) {
+    (void)mutex, (void)owner;
+}
+#endif
+
+ki_status ki_fair_mutex_init(ki_fair_mutex *mutex, const ki_engine *engine, ki_error *err) {
+    mutex->engine = engine;
+    mutex->is_held = false;
+    set_owner(mutex, 0);
+    mutex->first = NULL;
+    mutex->last = &mutex->first;
+    return ki_mutex_init(&mutex->mutex, err);
+}
+
+void ki_fair_mutex_destroy(ki_fair_mutex *mutex) {
+    KI_ASSERT(!mutex->is_held && !mutex->first);
+    ki_mutex_destroy(&mutex->mutex);
+}
+
+void ki_fair_mutex_lock(ki_fair_mutex *mutex) {
+    ki_fair_wait wait = { .next = NULL };
+    KI_ASSERT(!ki_fair_mutex_is_held(mutex));
+    ki_mutex_lock(&mutex->mutex);
+    bool is_free = !mutex->is_held;
+    mutex->is_held = true;
+    if (!is_free) {
+        (void)!ki_semaphore_init(&wait.turn, NULL); /* fails for a value that is too large alone */
+        bool is_loop = mutex->engine && ki_engine_on_loop(mutex->engine);
+        ki_fair_wait **at = is_loop ? &mutex->first : mutex->last;
+        wait.next = *at;
+        *at = &wait;
+        if (!wait.next)
+            mutex->last = &wait.next;
+    }
+    ki_mutex_unlock(&mutex->mutex);
+    if (!is_free) {
+        ki_semaphore_wait(&wait.turn);
+        ki_mutex_lock(&mutex->mutex); /* the post of the semaphore has returned */
+        ki_mutex_unlock(&mutex->mutex);
+        ki_semaphore_destroy(&wait.turn);
+    }
+    set_owner(mutex, ki_thread_self());
+}
+
+void ki_fair_mutex_unlock(ki_fair_mutex *mutex) {
+    KI_HELD(mutex);
+    set_owner(mutex, 0);
+    ki_mutex_lock(&mutex->mutex);
+    KI_ASSERT(mutex->is_held);
+    ki_fair_wait *next = mutex->first;
+    if (next) { /* it holds the lock now */
+        mutex->first = next->next;
+        if (!mutex->first)
+            mutex->last = &mutex->first;
+        ki_semaphore_post(&next->turn);
+    } else {
+        mutex->is_held = false;
+    }
+    ki_mutex_unlock(&mutex->mutex);
+}
