@@ -1,4 +1,4 @@
-/* fair_mutex.c: a lock that threads get in the order of their requests, and the loop before all others. See thread.h. */
+/* fair_mutex.c: a lock that threads get in the order of their requests, and the loop before all of them (thread.h). */
 #include "src/base/assert.h"
 #include "src/engine/engine.h"
 #include "src/engine/thread.h"
