@@ -146,10 +146,12 @@ ki_status kt_admit_set(kt_call *call, yyjson_mut_doc *doc, yyjson_mut_val *root)
 
 bool kt_admit_keep(yyjson_mut_doc *doc, yyjson_mut_val *root, yyjson_val *old_root) {
     yyjson_val *old = yyjson_obj_get(old_root, "spec"), *priority = yyjson_obj_get(old, "priority");
-    yyjson_val *policy = yyjson_obj_get(old, "preemptionPolicy");
+    yyjson_val *policy = yyjson_obj_get(old, "preemptionPolicy"), *resources = yyjson_obj_get(old, "resources");
     yyjson_mut_val *spec = yyjson_mut_obj_get(root, "spec");
     bool fine = true;
-    if (priority && yyjson_mut_get_sint(yyjson_mut_obj_get(spec, "priority")) == 0)
+    if (resources && !yyjson_mut_obj_get(spec, "resources"))
+        fine = put(doc, spec, "resources", yyjson_val_mut_copy(doc, resources));
+    if (fine && priority && yyjson_mut_get_sint(yyjson_mut_obj_get(spec, "priority")) == 0)
         fine = put(doc, spec, "priority", yyjson_val_mut_copy(doc, priority));
     if (fine && policy && ki_str_equals(text_of(spec, "preemptionPolicy"), LOWER))
         fine = put(doc, spec, "preemptionPolicy", yyjson_val_mut_copy(doc, policy));

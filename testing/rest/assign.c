@@ -68,6 +68,43 @@ static bool complete_job(yyjson_mut_doc *doc, yyjson_mut_val *root, ki_str name,
     return yyjson_mut_obj_put(meta, yyjson_mut_str(doc, "labels"), yyjson_mut_val_mut_copy(doc, labels));
 }
 
+static bool has(yyjson_val *obj, const char *name) {
+    yyjson_val *val = yyjson_obj_get(obj, name);
+    return val && !yyjson_is_null(val);
+}
+
+static bool is_of(yyjson_mut_val *source, const char *group, const char *kind) {
+    yyjson_mut_val *given = yyjson_mut_obj_get(source, "apiGroup");
+    return yyjson_mut_equals_str(yyjson_mut_obj_get(source, "kind"), kind) &&
+           (yyjson_mut_equals_str(given, group) || (!group[0] && (!given || yyjson_mut_is_null(given))));
+}
+
+/* Completes the two fields that name the source of a claim's data: each has what the other says. Removes sources that
+ * the server does not support: of other kinds, and in other namespaces. */
+static bool complete_claim(yyjson_mut_doc *doc, yyjson_mut_val *root, yyjson_val *old_root) {
+    static const char first[] = "dataSource", second[] = "dataSourceRef", ns[] = "namespace";
+    yyjson_val *old = yyjson_obj_get(old_root, "spec");
+    yyjson_mut_val *spec = yyjson_mut_obj_get(root, "spec");
+    if (!yyjson_mut_is_obj(spec) || has(old, first) != has(old, second)) /* written by the program itself */
+        return true;
+    yyjson_mut_val *source = yyjson_mut_obj_get(spec, first), *ref = yyjson_mut_obj_get(spec, second);
+    bool is_foreign = yyjson_mut_get_len(yyjson_mut_obj_get(ref, ns)) > 0;
+    if (source && !has(old, first) && !is_of(source, "", "PersistentVolumeClaim") &&
+        !is_of(source, "snapshot.storage.k8s.io", "VolumeSnapshot")) {
+        yyjson_mut_obj_remove_key(spec, first);
+        source = NULL;
+    }
+    if (is_foreign && !has(old, second)) {
+        yyjson_mut_obj_remove_key(spec, second);
+        ref = NULL;
+    }
+    if ((source != NULL) == (ref != NULL) || (ref && is_foreign))
+        return true;
+    yyjson_mut_val *copy = yyjson_mut_val_mut_copy(doc, source ? source : ref);
+    yyjson_mut_obj_remove_key(copy, ns);
+    return copy && yyjson_mut_obj_put(spec, yyjson_mut_str(doc, source ? second : first), copy);
+}
+
 ki_status kt_assign(kt_call *call, ki_str name, const char *uid, yyjson_mut_doc *doc, yyjson_mut_val *root,
                     yyjson_val *old_root) {
     const ki_resource *resource = call->resource;
@@ -80,6 +117,8 @@ ki_status kt_assign(kt_call *call, ki_str name, const char *uid, yyjson_mut_doc 
         return kt_admit_set(call, doc, root);
     else if (resource == KI_PODS)
         fine = !yyjson_mut_is_obj(yyjson_mut_obj_get(root, "spec")) || kt_admit_keep(doc, root, old_root);
+    else if (resource == KI_PERSISTENTVOLUMECLAIMS)
+        fine = complete_claim(doc, root, old_root);
     else if (resource == KI_SERVICES)
         return kt_service_assign(call, name, doc, root, old_root);
     return fine ? KI_OK : KI_ERR_NO_MEMORY;

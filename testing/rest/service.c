@@ -257,8 +257,10 @@ static void take_old_ports(assignment *a) {
                 continue;
             if (drops && own == number)
                 yyjson_mut_obj_remove_key(port, "nodePort");
-            else if (keeps && !own && number <= PORT_LAST && !now.is_used[number - PORT_FIRST])
+            else if (keeps && !own && number <= PORT_LAST && !now.is_used[number - PORT_FIRST]) {
                 put(a, port, "nodePort", yyjson_mut_sint(a->doc, number));
+                use(&now, number); /* another port of this number gets it from its twin */
+            }
         }
     }
 }

@@ -125,11 +125,12 @@ static void check_node_change(kt_checked *c) {
 
 void kt_check_node(kt_checked *c) {
     check_taints(c);
-    kt_check_node_status(c);
-    if (c->old)
+    if (c->old) { /* which keeps its status */
         check_node_change(c);
-    else
+    } else {
+        kt_check_node_status(c);
         check_pod_blocks(c);
+    }
 }
 
 /* ---- quotas ---- */
