@@ -81,8 +81,8 @@ static void set_up(ki_workqueue *queue) {
 
 /* Frees the members of a queue that no thread uses any more, also of a partly made queue. */
 static void destroy(ki_workqueue *queue) {
-    KI_ASSERT(queue->sleeping == 0 && !queue->freed);
     ki_engine_call(queue->engine, tear_down_on_loop, queue);
+    KI_ASSERT(!queue->freed);
     size_t cursor = 0;
     void *item;
     while (ki_map_next(&queue->items, &cursor, NULL, &item))

@@ -489,11 +489,11 @@ void kt_front_free(kt_front *front) {
     } else if (front->streams.allocator) {
         kt_streams_stop(&front->streams);
     }
-    kt_cluster_set_lock(front->cluster, NULL);
     if (front->listener >= 0)
         close(front->listener);
     kt_open_sockets_free(&front->sockets);
     kt_web_sockets_free(&front->web_sockets);
+    kt_cluster_set_lock(front->cluster, NULL);
     kt_streams_free(&front->streams);
     const ki_allocator allocator = front->allocator;
     ki_free(&allocator, front);

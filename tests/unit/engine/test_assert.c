@@ -85,7 +85,7 @@ static void hold_fair(void *user) {
 
 TEST(a_lock_that_the_caller_does_not_hold_ends_the_process) {
     skip_without_assertions();
-    ki_mutex mutex;
+    static ki_mutex mutex; /* stays locked */
     assert_int_equal(ki_mutex_init(&mutex, NULL), KI_OK);
     assert_aborts(need_mutex, &mutex, "the caller holds mutex");
     ki_mutex_lock(&mutex);
@@ -99,7 +99,7 @@ TEST(a_lock_that_the_caller_does_not_hold_ends_the_process) {
 
 TEST(a_fair_lock_that_the_caller_does_not_hold_ends_the_process) {
     skip_without_assertions();
-    ki_fair_mutex mutex;
+    static ki_fair_mutex mutex; /* stays locked */
     assert_int_equal(ki_fair_mutex_init(&mutex, NULL, NULL), KI_OK);
     assert_aborts(need_fair_mutex, &mutex, "the caller holds mutex");
     ki_fair_mutex_lock(&mutex);
