@@ -111,6 +111,8 @@ static bool check_selector(kt_checked *c, const char *kind, bool is_required) {
         kt_add_json(c, "spec.selector", selector, is_stateful ? "" : "invalid label selector");
         return false;
     }
+    if (is_empty && strcmp(kind, "job") == 0) /* selects all pods */
+        return true;
     if (is_empty)
         kt_add_json(c, "spec.selector", selector, detail);
     else if (!selects(selector, labels))
