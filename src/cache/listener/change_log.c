@@ -256,7 +256,7 @@ bool ki_change_log_take(ki_change_log *log, ki_change_reader *reader, ki_change 
             reader->block = log->head; /* it came before the first change */
         else if (number - reader->block->first == BLOCK_SIZE)
             reader->block = reader->block->next;
-        KI_ASSERT(number >= reader->block->first && number - reader->block->first < reader->block->count);
+        KI_ASSERT(number >= reader->block->first && number - reader->block->first < BLOCK_SIZE);
         *ret_change = reader->block->items[number - reader->block->first];
         *ret_number = number;
         atomic_store(&reader->position, number + 1);
