@@ -28,7 +28,7 @@ char *yaml_to_json(const char *text, size_t size, size_t *ret_size, char why[256
         if (status)
             snprintf(why, 256, "document %zu: %s", number, ki_error_message(&err));
         else if (ki_str_equals((ki_str){ json.data + start, json.size - start }, "null"))
-            json.size = start;
+            ki_buffer_truncate(&json, start);
         else
             status = ki_buffer_append_char(&json, '\n');
     }

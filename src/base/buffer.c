@@ -35,6 +35,13 @@ static char *move_secret(ki_buffer *buffer, size_t capacity) {
     return data;
 }
 
+void ki_buffer_truncate(ki_buffer *buffer, size_t size) {
+    KI_ASSERT(size <= buffer->size);
+    buffer->size = size;
+    if (buffer->data)
+        buffer->data[size] = '\0';
+}
+
 void ki_buffer_reset(ki_buffer *buffer, size_t keep) {
     if (buffer->capacity > keep) {
         ki_buffer_free(buffer);

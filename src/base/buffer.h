@@ -25,6 +25,8 @@ void ki_buffer_init(ki_buffer *buffer, const ki_allocator *allocator, size_t lim
 void ki_buffer_free(ki_buffer *buffer);
 /* Empties the buffer and clears the failure. Frees the memory if it is larger than `keep` bytes. */
 void ki_buffer_reset(ki_buffer *buffer, size_t keep);
+/* Cuts the buffer to its first `size` bytes. */
+void ki_buffer_truncate(ki_buffer *buffer, size_t size);
 /* Makes room for `more` bytes after `size`. */
 ki_status ki_buffer_reserve(ki_buffer *buffer, size_t more);
 ki_status ki_buffer_append(ki_buffer *buffer, const void *data, size_t size);

@@ -286,7 +286,7 @@ ki_status kt_watch_read(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t 
             kt_object_unref(*ret_shared);
             *ret_shared = NULL;
         }
-        out->size = start;
+        ki_buffer_truncate(out, start);
         watch->watcher.ended = true;
         return status;
     }

@@ -491,8 +491,7 @@ static void append_base64_url(ki_buffer *out, ki_str text) {
         char c = out->data[i];
         out->data[kept++] = (char)(c == '+' ? '-' : c == '/' ? '_' : c);
     }
-    out->size = kept;
-    out->data[kept] = '\0';
+    ki_buffer_truncate(out, kept);
 }
 
 /* Appends a unique, unsigned token with the claims of the service account. */

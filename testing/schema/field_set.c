@@ -264,6 +264,6 @@ void kt_set_paths(const kt_set *set, ki_buffer *path, void (*each)(void *user, k
         if (entry->member)
             each(user, (ki_str){ path->data, path->size });
         kt_set_paths(entry->below, path, each, user);
-        path->size = start;
+        ki_buffer_truncate(path, start);
     }
 }

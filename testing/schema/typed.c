@@ -514,8 +514,8 @@ static void check_members(kt_arena *arena, const kt_spot *spot, walk how, yyjson
             check_scalar(arena, kt_spot_kind(inner.field || inner.node ? &inner : spot), one->val, out);
         else
             kt_typed_check(arena, &inner, one->val, out);
-        out->path.size = start;
-        out->field.size = field_start;
+        ki_buffer_truncate(&out->path, start);
+        ki_buffer_truncate(&out->field, field_start);
         if (!is_known)
             return;
     }

@@ -484,7 +484,7 @@ COMMAND_TEST(get_waits_for_a_group_that_is_down) {
     } rows[] = {
         { "--wait", partial_discovery, 0 },
         { "--timeout=1h", partial_discovery, 0 },
-        { "--timeout=100ms", without_widgets, 3 },
+        { "--timeout=3s", without_widgets, 3 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const raw_response responses[] = { without_widgets, without_widgets, unavailable,

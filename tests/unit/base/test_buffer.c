@@ -127,6 +127,20 @@ TEST(text_becomes_a_json_string_or_a_url_part) {
     }
 }
 
+TEST(a_cut_text_is_zero_terminated) {
+    ki_buffer buffer;
+    ki_buffer_init(&buffer, &ki_allocator_default, 0);
+    ki_buffer_truncate(&buffer, 0);
+    ki_buffer_append_string(&buffer, "first, second");
+    ki_buffer_truncate(&buffer, 5);
+    assert_string_equal(buffer.data, "first");
+    size_t size = 0;
+    char *text = ki_buffer_take(&buffer, &size);
+    assert_int_equal(size, 5);
+    assert_string_equal(text, "first");
+    ki_free(&ki_allocator_default, text);
+}
+
 TEST(take_gives_the_bytes_away) {
     ki_buffer buffer;
     ki_buffer_init(&buffer, &ki_allocator_default, 0);
