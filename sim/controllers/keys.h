@@ -30,6 +30,7 @@ typedef struct ctl_own_write {
     char key[64];
     bool is_deletion;
     char mark[40]; /* the version, or the uid of a deletion */
+    char uid[40];  /* of an object that was not deleted */
 } ctl_own_write;
 
 /* What is known of one key. Times are true times in ns, except where noted. */

@@ -28,6 +28,7 @@ void ctl_own_writes_add(ctl_process *process, unsigned number, const ki_response
         snprintf(write->key, sizeof write->key, "%s", ki_object_key(obj));
     snprintf(write->mark, sizeof write->mark, "%s",
              write->is_deletion ? ki_response_uid(response) : ki_object_resource_version(obj));
+    snprintf(write->uid, sizeof write->uid, "%s", write->is_deletion ? "" : ki_object_uid(obj));
 }
 
 static bool is_at_least(const char *version, const char *wanted) {
@@ -52,18 +53,20 @@ static bool has_write(const ctl_own_write *write) {
 }
 
 /* Returns true if the cache can have had the written object, and its deletion: the cache's version shows neither while
- * more changes are queued. */
+ * more changes are queued. Another object may have come in its place. */
 static bool can_have_had(ctl_process *process, const ctl_own_write *write) {
-    char target[160];
+    char target[160], body[80];
     ki_object *obj = ki_informer_get(write->informer, write->key);
     bool is_there = obj != NULL, is_parent = write->informer == process->parents;
     const char *name = strchr(write->key, '/') + 1;
     ki_object_unref(obj);
     if (is_there || write->is_deletion)
         return false;
-    snprintf(target, sizeof target, "%s/namespaces/%.*s/%s/%s", is_parent ? "/apis/" CTL_GROUP "/v1" : "/api/v1",
-             (int)(name - 1 - write->key), write->key, is_parent ? "foos" : "configmaps", name);
-    return ctl_server_request(process->world, "GET", target, NULL) == 404;
+    snprintf(body, sizeof body, "{\"preconditions\":{\"uid\":\"%s\"}}", write->uid);
+    snprintf(target, sizeof target, "%s/namespaces/%.*s/%s/%s?dryRun=All",
+             is_parent ? "/apis/" CTL_GROUP "/v1" : "/api/v1", (int)(name - 1 - write->key), write->key,
+             is_parent ? "foos" : "configmaps", name);
+    return ctl_server_request(process->world, "DELETE", target, body) != 200;
 }
 
 static void note_seen(ctl_process *process, ctl_key *key) {
