@@ -113,7 +113,7 @@ static void measure_late_handler(ki_object **objects) {
     size_t adds = 0;
     need(!ki_engine_new(NULL, &engine, NULL), "engine");
     ki_shared_informer_options options = {
-        .engine = engine, .list_watch = &from_here.base, .given.no_streaming_list = true, .seed = 42
+        .engine = engine, .list_watch = &from_here.base, .factory = streaming_if(false), .seed = 42
     };
     need(!informer_of(&pods, options, &informer), "informer");
     step_until(engine, NULL, 0);

@@ -209,10 +209,9 @@ static void measure_pipeline(bench *b, const char *what, size_t chunk, bool is_p
     kt_memory_server server = { .serve = serve, .abandoned = abandoned, .user = b };
     ki_handler handler = { .on_add = on_change, .on_update = on_change, .on_delete = on_change };
     if (ki_engine_new(NULL, &engine, &err) || kt_memory_transport_new(engine, &server, &transport, &err) ||
-        ki_factory_new_on(NULL, transport, &KI_FACTORY_OPTIONS(.engine = engine), &factory, &err) ||
-        ki_factory_informer(factory, KI_PODS,
-                            &KI_INFORMER_OPTIONS(.view = view, .no_streaming_list = true, .plain = is_plain), &pods,
-                            &err) ||
+        ki_factory_new_on(NULL, transport, &KI_FACTORY_OPTIONS(.engine = engine, .no_streaming_list = true), &factory,
+                          &err) ||
+        ki_factory_informer(factory, KI_PODS, &KI_INFORMER_OPTIONS(.view = view, .plain = is_plain), &pods, &err) ||
         ki_informer_add_handler(pods, &handler, b, &err) || ki_factory_start(factory, &err))
         fail("pipeline", &err);
     b->watch = NULL;

@@ -130,9 +130,8 @@ static void measure(const char *url, bool http2, bool on_loop) {
     ki_informer *informer = NULL;
     p.counter = count_calls();
     if (ki_config_new(&KI_CONFIG_OPTIONS(.server = url, .insecure_skip_tls_verify = true), &config, &err) ||
-        ki_factory_new(config, NULL, &factory, &err) ||
-        ki_factory_informer(factory, KI_CONFIGMAPS,
-                            &KI_INFORMER_OPTIONS(.view = view_fields, .no_streaming_list = true), &informer, &err) ||
+        ki_factory_new(config, &KI_FACTORY_OPTIONS(.no_streaming_list = true), &factory, &err) ||
+        ki_factory_informer(factory, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(.view = view_fields), &informer, &err) ||
         ki_informer_register(informer, &handler, &p, &how, NULL, &err) || ki_factory_start(factory, &err))
         fprintf(stderr, "bench_single: %s\n", ki_error_message(&err));
     need(!err.code, "starting");

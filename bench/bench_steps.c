@@ -394,7 +394,7 @@ static void play(ki_queue_kind kind, bool streams, bool with_other, const ki_all
     ki_task_init(&s.from.task, s.engine, arrive, &s.from);
     ki_shared_informer_options options = { .engine = s.engine,
                                            .list_watch = &s.from.base,
-                                           .given.no_streaming_list = !streams,
+                                           .factory = streaming_if(streams),
                                            .given.queue = kind,
                                            .given.resync_ms = RESYNC / KI_MILLISECONDS(1),
                                            .seed = 42 };
@@ -450,7 +450,7 @@ static void measure_transform(ki_queue_kind kind) {
     from.engine = s.engine = engine;
     ki_task_init(&from.task, engine, arrive, &from);
     ki_shared_informer_options options = {
-        .engine = engine, .list_watch = &from.base, .given.no_streaming_list = true, .given.queue = kind, .seed = 42
+        .engine = engine, .list_watch = &from.base, .factory = streaming_if(false), .given.queue = kind, .seed = 42
     };
     figures seen = { .steps = 0 };
     need(!informer_of(&pods, options, &s.informer), "informer");
@@ -486,9 +486,11 @@ static whole play_whole(ki_queue_kind kind, bool deletes, bool detects) {
          "engine");
     need(!ki_object_format_new(&steady, NULL, &from.format, NULL), "format");
     ki_task_init(&from.task, from.engine, arrive, &from);
-    ki_shared_informer_options options = {
-        .engine = from.engine, .list_watch = &from.base, .given.queue = kind, .detect_mutations = detects, .seed = 42
-    };
+    ki_shared_informer_options options = { .engine = from.engine,
+                                           .list_watch = &from.base,
+                                           .given.queue = kind,
+                                           .factory = &KI_FACTORY_OPTIONS(.detect_mutations = detects),
+                                           .seed = 42 };
     need(!informer_of(&pods, options, &informer) && !ki_informer_start(informer, NULL), "start");
     while (!ki_informer_has_synced(informer) || ki_engine_timeout(from.engine) == 0)
         need(!ki_engine_step(from.engine, 0, NULL), "step");

@@ -218,9 +218,9 @@ static void start_client(client *c, const char *url, ki_queue_kind kind, bool st
     ki_factory *factory = NULL;
     if (ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock), &c->engine, &err) ||
         ki_config_new(&KI_CONFIG_OPTIONS(.server = url), &config, &err) ||
-        ki_factory_new(config, &KI_FACTORY_OPTIONS(.engine = c->engine), &factory, &err) ||
-        ki_factory_informer(factory, KI_CONFIGMAPS,
-                            &KI_INFORMER_OPTIONS(.no_streaming_list = !streams, .queue = kind, .resync_ms = RESYNC_MS),
+        ki_factory_new(config, &KI_FACTORY_OPTIONS(.engine = c->engine, .no_streaming_list = !streams), &factory,
+                       &err) ||
+        ki_factory_informer(factory, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(.queue = kind, .resync_ms = RESYNC_MS),
                             &c->informer, &err) ||
         ki_informer_register(c->informer, &handler, c, &KI_REGISTRATION_OPTIONS(.on_loop = true), NULL, &err) ||
         ki_factory_start(factory, &err)) {

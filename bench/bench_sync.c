@@ -68,6 +68,7 @@ typedef struct row {
     const char *what;
     ki_informer_options options;
     bool makes_record;
+    bool no_streaming_list;
     ki_testing_server *changed; /* a pod of it changes while the list arrives and is processed; NULL: none */
 } row;
 
@@ -101,7 +102,8 @@ static void measure(const char *url, const row *given, size_t expected) {
     double cpu = seconds_of(CLOCK_THREAD_CPUTIME_ID), wall = seconds_of(CLOCK_MONOTONIC);
     if (ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = &counting), &engine, &err) ||
         ki_config_new(&KI_CONFIG_OPTIONS(.server = url), &config, &err) ||
-        ki_factory_new(config, &KI_FACTORY_OPTIONS(.engine = engine), &factory, &err) ||
+        ki_factory_new(config, &KI_FACTORY_OPTIONS(.engine = engine, .no_streaming_list = given->no_streaming_list),
+                       &factory, &err) ||
         ki_factory_informer(factory, KI_PODS, &given->options, &pods, &err) ||
         (given->makes_record && ki_informer_set_transform(pods, make_record, NULL, &err)) ||
         ki_factory_start(factory, &err))
@@ -155,7 +157,7 @@ static void put_numbered_pods(ki_testing_server *server, unsigned count) {
 /* The least that a view of labels saves: each object has a group of its own. */
 static void measure_numbered(unsigned pods) {
     const row given = { "view of labels of its own",
-                        KI_INFORMER_OPTIONS(.view = labelled_pod_fields, .keep = KI_KEEP_VIEW), false, NULL };
+                        KI_INFORMER_OPTIONS(.view = labelled_pod_fields, .keep = KI_KEEP_VIEW), false, false, NULL };
     ki_error err = KI_ERROR_INIT;
     ki_testing_server *server = NULL;
     if (ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.seed = 1), &server, &err))
@@ -174,21 +176,23 @@ int main(int argc, char **argv) {
         fail("starting the server", &err);
     printf("bench_sync: %u pods\n", pods);
     const row rows[] = {
-        { "streaming list", KI_INFORMER_OPTIONS(.keep = KI_KEEP_OBJECT), false, NULL },
-        { "the same, pods change", KI_INFORMER_OPTIONS(.keep = KI_KEEP_OBJECT), false, server },
-        { "pages of 500", KI_INFORMER_OPTIONS(.no_streaming_list = true), false, NULL },
-        { "DeltaFIFO", KI_INFORMER_OPTIONS(.queue = KI_QUEUE_DELTA_FIFO), false, NULL },
-        { "never packed", KI_INFORMER_OPTIONS(.plain = true), false, NULL },
-        { "with managedFields", KI_INFORMER_OPTIONS(.keep_managed_fields = true), false, NULL },
-        { "metadata", KI_INFORMER_OPTIONS(.keep = KI_KEEP_METADATA), false, NULL },
-        { "whole, view of 3 fields", KI_INFORMER_OPTIONS(.view = pod_fields), false, NULL },
-        { "view of 3 fields", KI_INFORMER_OPTIONS(.view = pod_fields, .keep = KI_KEEP_VIEW), false, NULL },
-        { "the same, pods change", KI_INFORMER_OPTIONS(.view = pod_fields, .keep = KI_KEEP_VIEW), false, server },
+        { "streaming list", KI_INFORMER_OPTIONS(.keep = KI_KEEP_OBJECT), false, false, NULL },
+        { "the same, pods change", KI_INFORMER_OPTIONS(.keep = KI_KEEP_OBJECT), false, false, server },
+        { "pages of 500", KI_INFORMER_OPTIONS(.keep = KI_KEEP_OBJECT), false, true, NULL },
+        { "DeltaFIFO", KI_INFORMER_OPTIONS(.queue = KI_QUEUE_DELTA_FIFO), false, false, NULL },
+        { "never packed", KI_INFORMER_OPTIONS(.plain = true), false, false, NULL },
+        { "with managedFields", KI_INFORMER_OPTIONS(.keep_managed_fields = true), false, false, NULL },
+        { "metadata", KI_INFORMER_OPTIONS(.keep = KI_KEEP_METADATA), false, false, NULL },
+        { "whole, view of 3 fields", KI_INFORMER_OPTIONS(.view = pod_fields), false, false, NULL },
+        { "view of 3 fields", KI_INFORMER_OPTIONS(.view = pod_fields, .keep = KI_KEEP_VIEW), false, false, NULL },
+        { "the same, pods change", KI_INFORMER_OPTIONS(.view = pod_fields, .keep = KI_KEEP_VIEW), false, false,
+          server },
         { "view of labels, node, phase", KI_INFORMER_OPTIONS(.view = labelled_pod_fields, .keep = KI_KEEP_VIEW), false,
+          false, NULL },
+        { "whole, text by a transform", KI_INFORMER_OPTIONS(.view = record_fields), true, false, NULL },
+        { "view, text by a transform", KI_INFORMER_OPTIONS(.view = record_fields, .keep = KI_KEEP_VIEW), true, false,
           NULL },
-        { "whole, text by a transform", KI_INFORMER_OPTIONS(.view = record_fields), true, NULL },
-        { "view, text by a transform", KI_INFORMER_OPTIONS(.view = record_fields, .keep = KI_KEEP_VIEW), true, NULL },
-        { "keys", KI_INFORMER_OPTIONS(.keep = KI_KEEP_KEYS), false, NULL },
+        { "keys", KI_INFORMER_OPTIONS(.keep = KI_KEEP_KEYS), false, false, NULL },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         measure(ki_testing_server_url(server), &rows[i], pods);

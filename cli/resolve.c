@@ -223,13 +223,11 @@ static bool take_category(session *s, target *t) {
             (placed && s->target_count == TARGETS_MAX))
             continue;
         if (placed) {
-            s->targets[s->target_count++] =
-                (target){ .session = s, .resource = found->resource, .is_list_only = !watches };
+            s->targets[s->target_count++] = (target){ .session = s, .resource = found->resource };
             continue;
         }
         t->lookup_name = NULL;
         t->resource = found->resource;
-        t->is_list_only = !watches;
         placed = true;
     }
     if (placed)
@@ -265,7 +263,6 @@ static int resolve(session *s, target *t) {
         say(s->command, "%s", ki_error_message(&err));
         return EXIT_FAILED;
     }
-    t->is_list_only = found && !watches;
     if (found)
         t->resource = found->resource;
     else if (!session_set_custom(t, t->lookup_name))

@@ -45,7 +45,6 @@ static int add_target(session *s, const char *word, const char *name) {
         return status;
     if (known) {
         t->resource = *known;
-        t->is_list_only = !watches;
     } else if (s->uses_discovery) {
         t->lookup_name = strdup(word); /* session_start resolves it */
         if (!t->lookup_name)

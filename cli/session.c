@@ -242,7 +242,6 @@ static ki_status add_target(session *s, target *t, ki_error *err) {
         .view = s->view,
         .resync_ms = o->resync_ms,
         .keep_managed_fields = o->show_managed_fields,
-        .no_streaming_list = t->is_list_only,
     };
     if (t->resource.namespaced && !o->all_namespaces) {
         informer.namespace_name = ki_config_namespace(s->config);

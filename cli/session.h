@@ -34,7 +34,6 @@ typedef struct target {
     ki_resource resource;
     char *text;        /* owns the strings of `resource` if it was made from an unknown name; else NULL */
     char *lookup_name; /* not resolved yet, owned; NULL: `resource` is set */
-    bool is_list_only; /* the server does not let it be watched */
     const char *name;  /* the object's name, borrowed from the command line; NULL: all objects */
     ki_informer *informer;
     bool synced;

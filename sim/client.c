@@ -232,10 +232,8 @@ static ki_informer_options options_of(const sim_world *world, const sim_informer
                                .namespace_set = plan->is_set ? "some" : NULL,
                                .label_selector = sim_selector_text(plan->selection.selector),
                                .view = plan->keep == KI_KEEP_KEYS ? NULL : view_fields, .resync_ms = plan->resync_ms,
-                               .page_size = plan->page_size, .no_streaming_list = plan->no_streaming_list,
-                               .object_limit = SIM_OBJECT_LIMIT,
-                               .consistency_check_ms = world->plan.consistency_check_ms, .queue = plan->queue,
-                               .keep_deleted_ms = plan->keep_deleted_ms, .keep_fetched_ms = plan->keep_fetched_ms,
+                               .page_size = plan->page_size, .consistency_check_ms = world->plan.consistency_check_ms,
+                               .queue = plan->queue, .keep_deleted_ms = plan->keep_deleted_ms,
                                .plain = plan->pack_from < 0, .memory_limit = plan->memory_limit);
 }
 
@@ -305,7 +303,9 @@ void sim_client_start(sim_world *world) {
     client->asks = 0;
     client->restores = world->truth.restores;
     ki_factory_options options =
-        KI_FACTORY_OPTIONS(.engine = world->engine, .requests_in_flight = world->plan.requests_in_flight);
+        KI_FACTORY_OPTIONS(.engine = world->engine, .requests_in_flight = world->plan.requests_in_flight,
+                           .no_streaming_list = world->plan.client_no_streaming_list, .object_limit = SIM_OBJECT_LIMIT,
+                           .keep_fetched_ms = world->plan.keep_fetched_ms);
     bool is_made = succeeded(world, ki_factory_new_on(NULL, client->transport, &options, &client->factory, &err),
                              "making a factory", &err);
     for (unsigned i = 0; is_made && i < world->plan.informer_count; i++)

@@ -161,7 +161,7 @@ void sim_fetches_note_end(const sim_exchange *exchange, bool is_cancelled) {
 
 /* Returns the earliest end of a request whose result can be remembered at the question. */
 static int64_t remembered_since(const sim_fetch *fetch, bool is_object) {
-    int64_t given = informer_of(fetch)->plan->keep_fetched_ms;
+    int64_t given = fetch->world->plan.keep_fetched_ms;
     int64_t ms = given && given < KI_FETCH_REMEMBERED_MS ? given : KI_FETCH_REMEMBERED_MS;
     if (is_object && given)
         ms = given;

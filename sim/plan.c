@@ -51,7 +51,8 @@ static void make_informers(sim_plan *plan, sim_random *random) {
         sim_informer_plan *informer = &plan->informers[i];
         informer->selection.ns = sim_chance(random, 60) ? -1 : (int)sim_below(random, SIM_NAMESPACES);
         informer->selection.selector = sim_chance(random, 50) ? 0 : (unsigned)sim_below(random, SIM_SELECTORS);
-        informer->no_streaming_list = sim_chance(random, 50);
+        plan->client_no_streaming_list =
+            sim_chance(random, 50); /* the last draw counts: the seeds stay the same runs */
         informer->page_size = pages[sim_below(random, 6)];
         informer->resync_ms = sim_chance(random, 70) ? 0 : sim_between(random, 500, 90000);
         informer->queue = sim_chance(random, 40) ? KI_QUEUE_IN_ORDER : KI_QUEUE_DELTA_FIFO;
@@ -199,8 +200,7 @@ void sim_plan_make(sim_plan *plan, uint64_t seed) {
         plan->informers[i].memory_limit = sim_chance(&random, 70) ? 0 : (size_t)sim_between(&random, 500, 20000);
     random = sim_random_from(seed, STREAM_FETCH_LIMITS);
     plan->requests_in_flight = sim_chance(&random, 50) ? 0 : (int)sim_between(&random, 1, 4);
-    for (unsigned i = 0; i < plan->informer_count; i++)
-        plan->informers[i].keep_fetched_ms = sim_chance(&random, 50) ? 0 : sim_between(&random, 100, 60000);
+    plan->keep_fetched_ms = sim_chance(&random, 50) ? 0 : sim_between(&random, 100, 60000);
 }
 
 bool sim_plan_has(const sim_plan *plan, sim_fault_kind kind) {
@@ -231,20 +231,20 @@ void sim_plan_print(const sim_plan *plan) {
     printf("  a watch from the future %s%s%s\n", futures[plan->future_watch],
            plan->bookmark_every_ms == NO_BOOKMARKS_MS ? "; no bookmarks" : "",
            plan->no_list_versions ? "; lists have no versions" : "");
+    printf("  the client %s, and remembers fetched objects for %" PRId64 " ms\n",
+           plan->client_no_streaming_list ? "lists" : "streams", plan->keep_fetched_ms);
     for (unsigned i = 0; i < plan->informer_count; i++) {
         const sim_informer_plan *informer = &plan->informers[i];
         const char *selector = sim_selector_text(informer->selection.selector);
         if (i == 0 && plan->consistency_check_ms)
             printf("  consistency checks every %" PRId64 " ms\n", plan->consistency_check_ms);
-        printf("  informer %u: namespace %d, %s, %s, pages of %" PRId64 ", resync %" PRId64
+        printf("  informer %u: namespace %d, %s, pages of %" PRId64 ", resync %" PRId64
                " ms, %u handlers%s%s, keeps %s, packs "
-               "from %" PRId64 " bytes, limit %zu bytes, deleted objects for %" PRId64 " ms, fetched ones for %" PRId64
-               " ms\n",
-               i, informer->selection.ns, selector ? selector : "no selector",
-               informer->no_streaming_list ? "lists" : "streams", informer->page_size, informer->resync_ms,
+               "from %" PRId64 " bytes, limit %zu bytes, deleted objects for %" PRId64 " ms\n",
+               i, informer->selection.ns, selector ? selector : "no selector", informer->page_size, informer->resync_ms,
                informer->handlers, informer->queue == KI_QUEUE_DELTA_FIFO ? ", DeltaFIFO" : "",
                informer->has_transform ? ", transforms" : "", ki_keep_name(informer->keep), informer->pack_from,
-               informer->memory_limit, informer->keep_deleted_ms, informer->keep_fetched_ms);
+               informer->memory_limit, informer->keep_deleted_ms);
     }
     if (plan->set_changes)
         printf("  informer 0 is of a set of namespaces, which changes %u times\n", plan->set_changes);

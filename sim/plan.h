@@ -35,7 +35,6 @@ bool sim_selection_matches(const sim_selection *selection, unsigned ns, unsigned
 
 typedef struct sim_informer_plan {
     sim_selection selection;
-    bool no_streaming_list;
     int64_t page_size;
     int64_t resync_ms;
     ki_keep keep;
@@ -44,9 +43,8 @@ typedef struct sim_informer_plan {
     ki_queue_kind queue;
     bool has_transform; /* it removes name, version and uid from the content */
     int64_t keep_deleted_ms;
-    int64_t keep_fetched_ms; /* 0: the default */
-    bool is_set;             /* of a set of namespaces, which changes (namespaces.h) */
-    unsigned handlers;       /* added before the start */
+    bool is_set;       /* of a set of namespaces, which changes (namespaces.h) */
+    unsigned handlers; /* added before the start */
 } sim_informer_plan;
 
 /* The response to a watch from a version that the server has not reached, as after a restore. */
@@ -76,6 +74,8 @@ typedef struct sim_plan {
     /* the client */
     unsigned informer_count;
     sim_informer_plan informers[SIM_INFORMERS_MAX];
+    bool client_no_streaming_list;
+    int64_t keep_fetched_ms;      /* 0: the default */
     int64_t consistency_check_ms; /* of all informers; 0: none */
     int max_work;                 /* of one step of the engine; 0: the default */
     unsigned reentry_percent;     /* notifications in which a handler calls the library */

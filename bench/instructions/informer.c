@@ -77,7 +77,8 @@ static void start(const ki_informer_options *options, unsigned pods) {
     engine = new_engine();
     make_list(pods);
     need(!kt_memory_transport_new(engine, &server, &transport, NULL) &&
-             !ki_factory_new_on(NULL, transport, &KI_FACTORY_OPTIONS(.engine = engine), &factory, NULL) &&
+             !ki_factory_new_on(NULL, transport, &KI_FACTORY_OPTIONS(.engine = engine, .no_streaming_list = true),
+                                &factory, NULL) &&
              !ki_factory_informer(factory, KI_PODS, options, &informer, NULL) &&
              !ki_informer_add_handler(informer, &handler, NULL, NULL) &&
              (!pods || !ki_informer_add_indexers(informer, indexers, 2, NULL)) && !ki_factory_start(factory, NULL),
@@ -97,7 +98,7 @@ static void end(void) {
 
 static void begin_changes(void) {
     events = load_pods();
-    start(&KI_INFORMER_OPTIONS(.view = pod_fields, .no_streaming_list = true), 0);
+    start(&KI_INFORMER_OPTIONS(.view = pod_fields), 0);
 }
 
 static void begin_indexed(void) {
@@ -168,7 +169,7 @@ const path path_modified_indexed = { "modified-indexed", PODS, 10, begin_indexed
 /* --- reads -------------------------------------------------------------------------------------------------------- */
 
 static void begin_reads(void) {
-    start(&KI_INFORMER_OPTIONS(.no_streaming_list = true), SMALL_PODS);
+    start(NULL, SMALL_PODS);
 }
 
 static unsigned shuffled(unsigned i) {

@@ -19,6 +19,8 @@ enum {
     KI_FACTORY_NAME_MAX = 253 /* bytes of a factory's name */
 };
 
+/* Options without a counterpart in ki_informer_options hold for all informers of the factory. A program that needs
+ * others for one resource makes a second factory. */
 typedef struct ki_factory_options {
     size_t size; /* sizeof(ki_factory_options); set by the macro */
     /* The program's engine. The program drives it, and frees it after the factory. NULL: the factory makes an engine of
@@ -44,8 +46,12 @@ typedef struct ki_factory_options {
     bool detect_mutations;
     int requests_per_second; /* the client's rate limit; 0: the configuration's; < 0: no limit */
     int request_burst;       /* requests at once before the rate limit applies; 0: the configuration's */
-    /* Of informers that name none (informer.h); 0: 800 and 30000, as in client-go. One that is 0 gives way to the
-     * other. */
+    /* The wait after the first failure of a list or watch; it doubles with each further one up to the longest. Each
+     * wait is multiplied by a random number from 1 to 2. After a failure to connect the first three waits are an
+     * eighth, a quarter and half of the first. A watch whose connection is lost is opened again after a random part
+     * of one second, whatever these are. 0: 800 and 30000, as in client-go; one that is 0 gives way to the other.
+     * Values from 1 to 9 are raised to 10.
+     * Errors: KI_ERR_INVALID (below 0, above a day, the longest shorter than the first). */
     int64_t backoff_first_ms;
     int64_t backoff_longest_ms;
     int requests_in_flight; /* the client's bound of requests in flight (client.h); 0: 32; < 0: none */
@@ -55,6 +61,15 @@ typedef struct ki_factory_options {
     /* ki_factory_wait_for_sync also ends once each informer that has not synced is blocked (KI_STATE_BLOCKED). For a
      * program that has nothing to do without permissions, or can work without some of its resources. */
     bool waits_end_when_blocked;
+    /* List in pages, even if the server offers streaming lists (KEP-3157). For a proxy that holds streams back: the
+     * first list would wait 30 s for it. */
+    bool no_streaming_list;
+    size_t object_limit; /* largest object, in bytes of JSON; 0: 32 MiB. Larger objects are reported and skipped */
+    /* How long an object that ki_informer_get_or_fetch fetched (fetch.h) is remembered. 0: 5 s; while the informer is
+     * blocked 10 min. "There is none" and error responses are remembered for 5 s at most. Errors: KI_ERR_INVALID (below
+     * 0). */
+    int64_t keep_fetched_ms;
+    size_t keep_fetched_max; /* names that an informer remembers; the oldest go first; 0: 1000 */
 } ki_factory_options;
 
 #define KI_FACTORY_OPTIONS(...) KI_SIZED_(ki_factory_options, __VA_ARGS__)
@@ -75,7 +90,7 @@ KI_API KI_MUST_CHECK ki_status ki_factory_new_default(const ki_factory_options *
 /* Returns the informer of a resource, and makes it at the first call. Repeated calls return the same informer if they
  * have the same resource, namespace (or set), selectors (as texts) and `keep`. The other options of the first call
  * apply, and those of later calls are ignored without an error: `resync_ms`, `page_size`, `queue`, `keep_deleted_ms`,
- * `keep_managed_fields`, `object_limit`, `plain`, `memory_limit`, checks, retries and backoff. Only the view must be
+ * `keep_managed_fields`, `plain`, `memory_limit` and checks. Only the view must be
  * that of the first call (same paths in the same words, members and struct size, in the same order), or none: another
  * one is KI_ERR_INVALID, and the message names both. Any user reads other fields by path. `options` may be NULL.
  * ki_factory_start starts informers that were made after a start. The informer of a source that is no API server:

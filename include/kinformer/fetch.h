@@ -11,8 +11,8 @@
  * asked for.
  *
  * The result is remembered, so that a program can ask for each line of a log. An object is remembered for 5 s, or for
- * 10 min while the informer is blocked, or for ki_informer_options.keep_fetched_ms; "there is none" and an error
- * response for 5 s at most. Up to ki_informer_options.keep_fetched_max names are remembered; the oldest go first. An
+ * 10 min while the informer is blocked, or for ki_factory_options.keep_fetched_ms; "there is none" and an error
+ * response for 5 s at most. Up to ki_factory_options.keep_fetched_max names are remembered; the oldest go first. An
  * object of the cache comes before a remembered one. A deletion that the cache sees ends what is remembered.
  *
  * A request that fails without a response, or with HTTP 429 or 5xx, is repeated while somebody waits: after a growing
@@ -38,7 +38,7 @@
 
 KI_BEGIN_DECLS
 
-/* How long and how much is remembered, unless ki_informer_options.keep_fetched_ms and .keep_fetched_max say more. */
+/* How long and how much is remembered, unless ki_factory_options.keep_fetched_ms and .keep_fetched_max say more. */
 enum {
     KI_FETCH_REMEMBERED_MS = 5000,
     KI_FETCH_BLOCKED_MS = 600000, /* an object, while the informer is blocked */

@@ -48,12 +48,8 @@ typedef struct ki_informer_options {
     /* Period of resync updates. 0: the factory's; < 0: no resync; values from 1 to 999 are raised to 1000. For handlers
      * that repeat what can fail or be undone elsewhere. */
     int64_t resync_ms;
-    int64_t page_size; /* objects of one page; 0: 500 for a list at version "" or "0", else no limit */
-    /* List in pages, even if the server offers streaming lists (KEP-3157). For a proxy that holds streams back: the
-     * first list would wait 30 s for it. */
-    bool no_streaming_list;
+    int64_t page_size;        /* objects of one page; 0: 500 for a list at version "" or "0", else no limit */
     bool keep_managed_fields; /* keep metadata.managedFields, which is dropped otherwise */
-    size_t object_limit;      /* largest object, in bytes of JSON; 0: 32 MiB. Larger objects are reported and skipped */
     /* Interval of consistency checks; 0: none; values from 1 to 9999 are raised to 10000. A check lists beside the
      * watch, page by page, and compares with the cache. If an object differs in two checks in a row, it is reported,
      * and the informer relists. For a server, or a proxy before it, that may lose events. */
@@ -80,13 +76,6 @@ typedef struct ki_informer_options {
      * Labels are kept with KI_KEEP_VIEW if the view has metadata.labels as a ki_string_map. With KI_KEEP_KEYS handlers
      * have no filter. */
     ki_keep keep;
-    /* The wait after the first failure of a list or watch; it doubles with each further one up to the longest. Each
-     * wait is multiplied by a random number from 1 to 2. After a failure to connect the first three waits are an
-     * eighth, a quarter and half of the first. A watch whose connection is lost is opened again after a random part
-     * of one second, whatever these are. 0: the factory's; values from 1 to 9 are raised to 10.
-     * Errors: KI_ERR_INVALID (below 0, above a day, the longest shorter than the first). */
-    int64_t backoff_first_ms;
-    int64_t backoff_longest_ms;
     /* Never pack. Otherwise the JSON of the objects is packed once they take 256 KiB, with zstd and a dictionary of
      * their own (docs/performance.md). What readers get does not change. A field by path, or the JSON, of a packed
      * object takes longer; key, labels, view and the like do not. An informer that is shared has the value of the first
@@ -99,11 +88,6 @@ typedef struct ki_informer_options {
      * the informer, request one that keeps less, or end. Indexes, dictionaries (memory.h), and objects that only the
      * program still holds do not count. */
     size_t memory_limit;
-    /* How long an object that ki_informer_get_or_fetch fetched (fetch.h) is remembered. 0: 5 s; while the informer is
-     * blocked 10 min. "There is none" and error responses are remembered for 5 s at most. Errors: KI_ERR_INVALID (below
-     * 0). */
-    int64_t keep_fetched_ms;
-    size_t keep_fetched_max; /* names that are remembered; the oldest go first; 0: 1000 */
 } ki_informer_options;
 
 #define KI_INFORMER_OPTIONS(...) KI_SIZED_(ki_informer_options, __VA_ARGS__)

@@ -58,8 +58,7 @@ static ki_status make_engine(ctl_process *process, ki_error *err) {
 ki_informer_options ctl_informer_options(const ctl_process *process, bool of_children) {
     const ctl_plan *plan = &process->world->plan;
     return KI_INFORMER_OPTIONS(.view = of_children ? ctl_child_fields : ctl_parent_fields,
-                               .label_selector = of_children ? "child" : NULL,
-                               .no_streaming_list = plan->no_streaming_list, .queue = plan->queue,
+                               .label_selector = of_children ? "child" : NULL, .queue = plan->queue,
                                .resync_ms = plan->resync_ms);
 }
 
@@ -67,7 +66,7 @@ static ki_status make_informers(ctl_process *process, ki_error *err) {
     const ctl_plan *plan = &process->world->plan;
     ki_factory_options options =
         KI_FACTORY_OPTIONS(.engine = process->engine, .requests_per_second = plan->requests_per_second,
-                           .request_burst = plan->request_burst);
+                           .request_burst = plan->request_burst, .no_streaming_list = plan->no_streaming_list);
     const ki_informer_options of_parents = ctl_informer_options(process, false),
                               of_children = ctl_informer_options(process, true);
     ki_status status = ki_factory_new_on(NULL, process->transport, &options, &process->factory, err);

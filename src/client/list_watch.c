@@ -18,7 +18,6 @@ static ki_status make(ki_client *client, ki_selection *selection, const ki_infor
     ki_object_format_set_keep(format, options->keep);
     const ki_http_list_watch_options source_options = {
         .selection = selection,
-        .object_limit = options->object_limit,
         .throttle = client->throttle,
     };
     status = ki_http_list_watch_new(client->engine, client->transport, format, &source_options, ret_list_watch, err);

@@ -20,7 +20,6 @@
 #include "src/transport/metered.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #define START_RETRY KI_SECONDS(1)
 
@@ -135,21 +134,6 @@ static void engine_ended(void *user) {
 
 /* --- new, free ---------------------------------------------------------------------------------------------------- */
 
-static ki_status take_options(const ki_factory_options *options, ki_factory_options *ret_given, ki_error *err) {
-    *ret_given = (ki_factory_options){ .size = sizeof *ret_given };
-    if (options && options->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_factory_options without a size: use KI_FACTORY_OPTIONS()");
-    if (options)
-        memcpy(ret_given, options, options->size < sizeof *ret_given ? options->size : sizeof *ret_given);
-    if (ret_given->engine && (ret_given->log || ret_given->allocator))
-        return ki_error_set(err, KI_ERR_INVALID, "ki_factory_options: .%s beside .engine; set it in KI_ENGINE_OPTIONS",
-                            ret_given->log ? "log" : "allocator");
-    if (ret_given->name && strlen(ret_given->name) > KI_FACTORY_NAME_MAX)
-        return ki_error_set(err, KI_ERR_LIMIT, "ki_factory_options: .name is longer than %d bytes",
-                            (int)KI_FACTORY_NAME_MAX);
-    return ki_backoff_check(ret_given->backoff_first_ms, ret_given->backoff_longest_ms, "ki_factory_options", err);
-}
-
 typedef struct seed_draw {
     ki_engine *engine;
     uint64_t seed;
@@ -204,15 +188,6 @@ static ki_status make_locks(ki_factory *factory, ki_error *err) {
     return status;
 }
 
-/* Parses a truth value as Go does. */
-static bool is_true(const char *text) {
-    static const char *const truths[] = { "1", "t", "T", "true", "True", "TRUE" };
-    for (size_t i = 0; text && i < sizeof truths / sizeof *truths; i++)
-        if (strcmp(text, truths[i]) == 0)
-            return true;
-    return false;
-}
-
 /* Makes a transport for `config`, unless there is one, and the transport that counts its requests. */
 static ki_status make_transport(ki_factory *factory, const ki_config *config, ki_error *err) {
     const ki_str url = config ? (ki_str){ config->server.data, config->server.size } : (ki_str){ NULL, 0 };
@@ -222,6 +197,20 @@ static ki_status make_transport(ki_factory *factory, const ki_config *config, ki
         factory->owns_inner = status == KI_OK;
     }
     return status ? status : ki_metered_transport_new(factory->engine, factory->inner, url, &factory->transport, err);
+}
+
+/* Copies the options with their texts. */
+static ki_status keep_options(ki_factory *factory, const ki_factory_options *given, ki_error *err) {
+    const ki_allocator *allocator = ki_engine_allocator(factory->engine);
+    bool has_namespace = given->namespace_name && given->namespace_name[0];
+    factory->name = ki_strdup(allocator, given->name ? given->name : "");
+    factory->namespace_name = has_namespace ? ki_strdup(allocator, given->namespace_name) : NULL;
+    if (!factory->name || (has_namespace && !factory->namespace_name))
+        return ki_error_no_memory(err, "making a factory");
+    factory->options = *given;
+    factory->options.name = factory->name;
+    factory->options.namespace_name = factory->namespace_name;
+    return KI_OK;
 }
 
 /* Makes the remaining parts, after engine and locks. Without a transport it makes one for `config`. */
@@ -235,19 +224,9 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
     ki_status status = make_transport(factory, config, err);
     if (status)
         return status;
-    factory->name = ki_strdup(allocator, given->name ? given->name : "");
-    if (!factory->name)
-        return ki_error_no_memory(err, "making a factory");
-    factory->defaults = (ki_informer_defaults){ .resync_ms = given->resync_ms,
-                                                .backoff_first_ms = given->backoff_first_ms,
-                                                .backoff_longest_ms = given->backoff_longest_ms,
-                                                .tweak = given->tweak,
-                                                .user = given->user };
-    if (given->namespace_name && given->namespace_name[0]) {
-        factory->defaults.namespace_name = ki_strdup(allocator, given->namespace_name);
-        if (!factory->defaults.namespace_name)
-            return ki_error_no_memory(err, "making a factory");
-    }
+    status = keep_options(factory, given, err);
+    if (status)
+        return status;
     ki_client_limit_of(config, given->requests_per_second, given->request_burst, &factory->limit_per_second,
                        &factory->limit_burst);
     ki_engine_call(factory->engine, set_up_on_loop, factory);
@@ -257,7 +236,6 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
     status = ki_client_new_of(&parts, &factory->client, err);
     if (status)
         return status;
-    factory->waits_end_when_blocked = given->waits_end_when_blocked;
     ki_body_contexts *contexts = ki_body_contexts_new(allocator);
     if (!contexts)
         return ki_error_no_memory(err, "making a factory");
@@ -268,12 +246,9 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
         .contexts = contexts,
         .options.engine = factory->engine,
         .options.owner = factory,
-        .options.detect_mutations = given->detect_mutations || is_true(getenv("KUBE_CACHE_MUTATION_DETECTOR")),
         .options.seed = draw.seed,
         .options.running = &factory->running,
-        .options.transform = given->transform,
-        .options.transform_user = given->user,
-        .options.name = factory->name,
+        .options.factory = &factory->options,
     };
     return KI_OK;
 }
@@ -305,7 +280,7 @@ static void destroy(ki_factory *factory, bool has_locks, const ki_allocator *all
         ki_body_contexts_unref(factory->maker.contexts);
         ki_client_free_of(factory->client);
         ki_engine_call(factory->engine, tear_down_on_loop, factory);
-        ki_free(allocator, factory->defaults.namespace_name);
+        ki_free(allocator, factory->namespace_name);
         ki_free(allocator, factory->name);
         ki_cond_destroy(&factory->changed);
         ki_mutex_destroy(&factory->mutex);
@@ -322,7 +297,7 @@ ki_status ki_factory_new_on(const ki_config *config, ki_transport *transport, co
         return ki_error_set(err, KI_ERR_INVALID, "ki_factory_new: ret_factory is NULL");
     ki_status status = ki_json_check_library(err);
     if (!status)
-        status = take_options(options, &given, err);
+        status = ki_factory_options_complete(options, &given, err);
     if (status)
         return status;
     ki_factory made = { .engine = NULL };

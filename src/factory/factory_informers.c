@@ -51,7 +51,7 @@ ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource, 
         return ki_error_set(err, KI_ERR_INVALID, "ki_factory_informer: factory or ret_informer is NULL");
     if (ki_engine_check_process(factory->engine, err))
         return KI_ERR_STATE;
-    ki_status status = ki_informer_options_complete(options, &factory->defaults, resource, &given, err);
+    ki_status status = ki_informer_options_complete(options, &factory->options, resource, &given, err);
     if (!status)
         status = ki_selection_new(factory->table.allocator, resource, &given, &selection, err);
     return status ? status : get_informer(factory, selection, NULL, &given, ret_informer, err);
@@ -67,7 +67,7 @@ ki_status ki_factory_informer_for(ki_factory *factory, const ki_resource *resour
         return KI_ERR_STATE;
     ki_status status = ki_list_watch_check(list_watch, err);
     if (!status)
-        status = ki_informer_options_complete(options, &factory->defaults, resource, &given, err);
+        status = ki_informer_options_complete(options, &factory->options, resource, &given, err);
     if (!status)
         status = ki_selection_new(factory->table.allocator, resource, &given, &selection, err);
     return status ? status : get_informer(factory, selection, list_watch, &given, ret_informer, err);
@@ -88,7 +88,7 @@ ki_status ki_factory_informer_by_name(ki_factory *factory, const char *resource_
     char plural[KI_SELECTION_PLURAL_SIZE];
     ki_status status = ki_selection_split_name(resource_name, plural, &resource, err);
     if (!status)
-        status = ki_informer_options_complete(options, &factory->defaults, &resource, &given, err);
+        status = ki_informer_options_complete(options, &factory->options, &resource, &given, err);
     if (!status && given.namespace_set)
         status = ki_error_set(err, KI_ERR_INVALID, "a set of namespaces of a resource by name");
     if (!status)

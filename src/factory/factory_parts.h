@@ -14,15 +14,14 @@ struct ki_factory {
     /* Constant. */
     ki_engine *engine;
     bool owns_engine;
-    char *name;              /* label of metrics */
+    ki_factory_options options; /* the program's; the texts are `name` and `namespace_name` */
+    char *name, *namespace_name;
     ki_transport *transport; /* counts the requests (metered.h) of `inner` */
     ki_transport *inner;
     bool owns_inner;
     ki_client *client; /* for the program's own requests */
-    ki_informer_defaults defaults;
     ki_informer_maker maker;
     ki_informer *running; /* the first running informer; loop */
-    bool waits_end_when_blocked;
     /* Under `mutex`. */
     ki_mutex mutex;
     ki_cond changed; /* signalled when a field below changes */

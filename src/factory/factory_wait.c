@@ -65,9 +65,10 @@ static ki_status wait_for_all(ki_factory *factory, int64_t deadline, ki_error *e
         has_started |= is_requested;
         bool is_blocked = false;
         ki_status status =
-            is_requested ? ki_informer_wait_until_synced(entry->informer, deadline,
-                                                         factory->waits_end_when_blocked ? &is_blocked : NULL, err)
-                         : KI_OK;
+            is_requested
+                ? ki_informer_wait_until_synced(entry->informer, deadline,
+                                                factory->options.waits_end_when_blocked ? &is_blocked : NULL, err)
+                : KI_OK;
         has_blocked = has_blocked || is_blocked;
         if (status == KI_ERR_TIMEOUT)
             return set_not_synced(factory, false, err);

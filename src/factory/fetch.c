@@ -256,8 +256,8 @@ ki_status ki_fetcher_new(ki_informer *informer, ki_client *client, ki_fetcher **
     ki_map_init(&fetcher->by_key, allocator, informer->options.seed);
     ki_map_init(&fetcher->by_user, allocator, informer->options.seed);
     fetcher->responded_at = INT64_MIN;
-    ki_backoff_init(&fetcher->backoff, informer->options.given.backoff_first_ms,
-                    informer->options.given.backoff_longest_ms);
+    ki_backoff_init(&fetcher->backoff, informer->options.factory->backoff_first_ms,
+                    informer->options.factory->backoff_longest_ms);
     ki_task_init(&fetcher->task, fetcher->informer->engine, ki_fetch_run, fetcher);
     ki_timer_init(&fetcher->timer, fetcher->informer->engine, on_timer, fetcher);
     informer->fetcher = fetcher;

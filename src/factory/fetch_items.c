@@ -67,7 +67,7 @@ static void enter_list(ki_fetch_item *item, ki_fetch_list *list) {
 }
 
 static size_t kept_max(const ki_fetcher *fetcher) {
-    size_t given = fetcher->informer->options.given.keep_fetched_max;
+    size_t given = fetcher->informer->options.factory->keep_fetched_max;
     return given ? given : KI_FETCH_MAX_REMEMBERED;
 }
 
@@ -96,7 +96,7 @@ void ki_fetch_item_drop(ki_fetch_item *item) {
 }
 
 static ki_fetch_item *add_item(ki_fetcher *fetcher, const char *key) {
-    const ki_informer_options *given = &fetcher->informer->options.given;
+    const ki_factory_options *given = fetcher->informer->options.factory;
     size_t size = strlen(key) + 1;
     ki_fetch_item *item = ki_alloc_zero(fetcher->allocator, sizeof *item + size);
     if (!item)
@@ -155,7 +155,7 @@ static bool is_blocked(const ki_informer *informer) {
 bool ki_fetch_item_is_fresh(const ki_fetch_item *item, int64_t now) {
     KI_ASSERT(item->state == KI_FETCH_KNOWN);
     const ki_informer *informer = item->fetcher->informer;
-    int64_t given = informer->options.given.keep_fetched_ms;
+    int64_t given = informer->options.factory->keep_fetched_ms;
     int64_t least = given && given < KI_FETCH_REMEMBERED_MS ? given : KI_FETCH_REMEMBERED_MS;
     int64_t longest = !item->obj ? least : given ? given : KI_FETCH_BLOCKED_MS;
     if (now >= ki_time_after_ms(item->since, longest))

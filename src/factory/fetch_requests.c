@@ -59,7 +59,7 @@ static void retry_later(ki_fetch_item *item, const ki_error *err) {
 static void remember(ki_fetch_item *item, ki_object *obj, const ki_error *err) {
     KI_HELD(&item->fetcher->mutex);
     KI_ASSERT(!item->waits && (obj != NULL) != (err->code != KI_OK));
-    const ki_informer_options *given = &item->fetcher->informer->options.given;
+    const ki_factory_options *given = item->fetcher->informer->options.factory;
     ki_object_unref(item->obj);
     item->obj = obj;
     item->err = *err;

@@ -82,7 +82,7 @@ static ki_status make_sources(const ki_informer_maker *maker, const ki_informer_
                               ki_error *err) {
     const ki_http_list_watch_options source_options = {
         .selection = entry->selection,
-        .object_limit = entry->object_limit,
+        .object_limit = maker->options.factory->object_limit,
         .throttle = maker->throttle,
     };
     sources made = { .main = NULL };
@@ -102,7 +102,7 @@ static ki_status make_source_of_namespace(ki_selection *selection, void *user, k
     const ki_informer_entry *entry = user;
     const ki_http_list_watch_options options = {
         .selection = selection,
-        .object_limit = entry->object_limit,
+        .object_limit = entry->maker->options.factory->object_limit,
         .throttle = entry->maker->throttle,
     };
     return make_source(entry->maker, entry, &options, true, ret_source, err);
@@ -162,7 +162,6 @@ static ki_status add(ki_informer_table *table, const ki_informer_maker *maker, k
     if (!entry)
         return ki_error_no_memory(err, "making an informer");
     entry->selection = ki_selection_ref(selection);
-    entry->object_limit = options->object_limit;
     entry->has_check = options->consistency_check_ms > 0;
     entry->view = options->view;
     status = make_format(maker, options, &entry->format, err);
@@ -211,7 +210,6 @@ static ki_status check_own_options(const ki_informer_options *options, ki_error 
                        : options->namespace_set        ? "namespace_set"
                        : options->keep                 ? "keep"
                        : options->keep_managed_fields  ? "keep_managed_fields"
-                       : options->object_limit         ? "object_limit"
                        : options->consistency_check_ms ? "consistency_check_ms"
                                                        : NULL;
     if (!name)

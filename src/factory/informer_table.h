@@ -21,8 +21,7 @@ typedef struct ki_informer_entry {
     ki_selection *selection;
     ki_object_format *format;
     const ki_field *view;                  /* of the first request; NULL: none */
-    size_t object_limit;                   /* of the first request, as `has_check` */
-    bool has_check;                        /* consistency checks */
+    bool has_check;                        /* consistency checks, of the first request */
     bool is_start_requested;               /* its start was requested */
     bool is_started;                       /* loop only */
     const struct ki_informer_maker *maker; /* of a set of namespaces: makes its sources */
@@ -43,7 +42,7 @@ typedef struct ki_informer_maker {
     ki_client *client;                  /* of what is fetched beside the caches */
     ki_throttle *throttle;              /* NULL: none */
     ki_body_contexts *contexts;         /* for packing; owned by the factory */
-    ki_shared_informer_options options; /* engine, owner, detect_mutations and seed; the rest differs by informer */
+    ki_shared_informer_options options; /* of all informers; the rest differs by informer */
 } ki_informer_maker;
 
 void ki_informer_table_init(ki_informer_table *table, const ki_allocator *allocator, uint64_t seed);

@@ -86,7 +86,7 @@ WORLD_TEST(no_list_follows_a_restart_of_the_server) {
 WORLD_TEST(a_stop_in_the_middle_of_anything_is_clean) {
     static const size_t offsets[] = { 0, 1, 30, 170, 200, 300, 700, 1500 };
     for (int streams = 0; streams < 2; streams++) {
-        const world_plan plan = { .informer = KI_INFORMER_OPTIONS(.no_streaming_list = !streams) };
+        const world_plan plan = { .no_streaming_list = !streams };
         const size_t count = sizeof offsets / sizeof offsets[0];
         worlds_open(count + 2, &plan);
         for (size_t i = 0; i < count; i++)

@@ -21,7 +21,7 @@ static const char to_continue[] = "\"continue\":\""; /* in a page's metadata, be
 
 /* Lists, no streaming list, in pages of 4 where the server pages. */
 static world_plan paged(void) {
-    return (world_plan){ .informer = KI_INFORMER_OPTIONS(.page_size = PAGE, .no_streaming_list = true) };
+    return (world_plan){ .informer = KI_INFORMER_OPTIONS(.page_size = PAGE), .no_streaming_list = true };
 }
 
 static void fill(void) {
@@ -295,7 +295,7 @@ static told_changes difference_of(const told *from, size_t from_count, const tol
 static void restore_and_fail(const char *const *error_responses, size_t count, bool streams) {
     told before[WORLD_OBJECTS], after[WORLD_OBJECTS];
     told_changes told_before[WORLDS];
-    const world_plan plan = { .informer = KI_INFORMER_OPTIONS(.no_streaming_list = !streams), .may_go_back = true };
+    const world_plan plan = { .no_streaming_list = !streams, .may_go_back = true };
     worlds_start(count, &plan);
     fill();
     world_churn();

@@ -60,7 +60,7 @@ static void on_delete(const ki_event *event, void *user) {
     s->deletes++;
 }
 
-void byte_stage_open(byte_stage *s, const char *list, const ki_informer_options *options) {
+void byte_stage_open(byte_stage *s, const char *list, ki_factory_options factory, const ki_informer_options *options) {
     const ki_handler handler = { .on_add = on_add, .on_delete = on_delete };
     memset(s, 0, sizeof *s);
     s->list = list;
@@ -68,9 +68,8 @@ void byte_stage_open(byte_stage *s, const char *list, const ki_informer_options 
     assert_true(test_engine_open_logged(&s->engine, NULL, 1, &log));
     const kt_memory_server server = { serve, abandoned, s };
     assert_int_equal(kt_memory_transport_new(s->engine.engine, &server, &s->transport, NULL), KI_OK);
-    assert_int_equal(
-        ki_factory_new_on(NULL, s->transport, &KI_FACTORY_OPTIONS(.engine = s->engine.engine), &s->factory, NULL),
-        KI_OK);
+    factory.engine = s->engine.engine;
+    assert_int_equal(ki_factory_new_on(NULL, s->transport, &factory, &s->factory, NULL), KI_OK);
     assert_int_equal(ki_factory_informer(s->factory, KI_CONFIGMAPS, options, &s->informer, NULL), KI_OK);
     assert_int_equal(ki_informer_add_handler(s->informer, &handler, s, NULL), KI_OK);
     assert_int_equal(ki_informer_set_watch_error_handler(s->informer, on_error, s, NULL), KI_OK);

@@ -27,7 +27,7 @@ typedef struct byte_stage {
     "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"" name \
     "\",\"namespace\":\"ns\",\"uid\":\"u-" name "\",\"resourceVersion\":\"" version "\"}}"
 
-void byte_stage_open(byte_stage *s, const char *list, const ki_informer_options *options);
+void byte_stage_open(byte_stage *s, const char *list, ki_factory_options factory, const ki_informer_options *options);
 void byte_stage_close(byte_stage *s);
 /* Sends bytes into the watch. If the informer ends the watch and opens it again, sends the same bytes once more, as
  * a server does. */

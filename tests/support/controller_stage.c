@@ -34,14 +34,20 @@ static void note_line(ki_log_level level, const char *component, const char *mes
 
 static bool connect_stage(controller_stage *s) {
     const kt_cluster_options options = { .seed = 1, .start_ms = start_ms };
-    const ki_informer_options plain = KI_INFORMER_OPTIONS(.no_streaming_list = true);
     ki_engine *engine = s->engine.engine;
     assert_int_equal(kt_cluster_new(&ki_allocator_default, &options, &s->cluster, NULL), KI_OK);
     return !kt_memory_adapter_new(engine, s->cluster, start_ms, &s->adapter, NULL) &&
            !kt_memory_transport_new(engine, kt_memory_adapter_server(s->adapter), &s->transport, NULL) &&
-           !ki_factory_new_on(NULL, s->transport, &KI_FACTORY_OPTIONS(.engine = engine), &s->factory, NULL) &&
-           !ki_factory_informer(s->factory, KI_CONFIGMAPS, &plain, &s->configmaps, NULL) &&
-           !ki_factory_informer(s->factory, KI_SECRETS, &plain, &s->secrets, NULL);
+           stage_make_factory(s, KI_FACTORY_OPTIONS(.engine = NULL));
+}
+
+bool stage_make_factory(controller_stage *s, ki_factory_options options) {
+    ki_factory_free(s->factory);
+    s->factory = NULL;
+    options.engine = s->engine.engine;
+    return !ki_factory_new_on(NULL, s->transport, &options, &s->factory, NULL) &&
+           !ki_factory_informer(s->factory, KI_CONFIGMAPS, NULL, &s->configmaps, NULL) &&
+           !ki_factory_informer(s->factory, KI_SECRETS, NULL, &s->secrets, NULL);
 }
 
 bool stage_open(controller_stage *s, const ki_allocator *allocator) {

@@ -49,6 +49,8 @@ void stage_add(const char *key);
 
 /* `allocator` is the engine's; NULL: malloc. Returns false without memory; then only stage_close can follow. */
 bool stage_open(controller_stage *s, const ki_allocator *allocator);
+/* Replaces the factory by one with these options and the stage's engine. Returns false without memory. */
+bool stage_make_factory(controller_stage *s, ki_factory_options options);
 void stage_open_threaded(controller_stage *s, const ki_allocator *allocator);
 /* Frees everything, also the controller if the test has not freed it. */
 void stage_close(controller_stage *s);

@@ -1,6 +1,5 @@
 /* informer_stage.c: see informer_stage.h. */
 #include "tests/support/informer_stage.h"
-#include "tests/support/selected.h"
 
 #include "tests/support/test.h"
 
@@ -141,7 +140,7 @@ ki_status open_stage_with(stage *s, ki_shared_informer_options options, const ki
 }
 
 void open_stage(stage *s, int64_t resync_ms) {
-    const ki_shared_informer_options options = { .given.resync_ms = resync_ms, .given.no_streaming_list = true };
+    const ki_shared_informer_options options = { .given.resync_ms = resync_ms, .factory = streaming_if(false) };
     assert_int_equal(open_stage_with(s, options, NULL), KI_OK);
 }
 

@@ -5,9 +5,17 @@
 #include "src/cache/informer/shared_informer.h"
 #include "src/client/http_list_watch.h"
 
+/* Returns options of a factory whose informers stream their lists, or list in pages. */
+static inline const ki_factory_options *streaming_if(bool streams) {
+    static const ki_factory_options pages = { .size = sizeof pages, .no_streaming_list = true },
+                                    stream = { .size = sizeof stream };
+    return streams ? &stream : &pages;
+}
+
 typedef struct selected {
     ki_resource resource;
-    ki_informer_options given; /* namespace, selectors, object limit */
+    ki_informer_options given; /* namespace and selectors */
+    size_t object_limit;
 } selected;
 
 /* `options` lack only the selection. */
@@ -23,7 +31,7 @@ static inline ki_status informer_of(const ki_resource *resource, ki_shared_infor
 
 static inline ki_status source_of(const selected *of, ki_engine *engine, ki_transport *transport,
                                   ki_object_format *format, ki_throttle *throttle, ki_list_watch **ret_source) {
-    ki_http_list_watch_options options = { .object_limit = of->given.object_limit, .throttle = throttle };
+    ki_http_list_watch_options options = { .object_limit = of->object_limit, .throttle = throttle };
     const ki_allocator *allocator = ki_engine_allocator(engine);
     ki_status status = ki_selection_new(allocator, &of->resource, &of->given, &options.selection, NULL);
     if (!status)

@@ -391,7 +391,11 @@ static void open_world(world *self, const world_plan *plan) {
     if (plan->has_own_time)
         assert_int_equal(ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock), &self->engine, NULL), KI_OK);
     assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.server = proxy_url(self->proxy)), &config, NULL), KI_OK);
-    assert_int_equal(ki_factory_new(config, &KI_FACTORY_OPTIONS(.engine = self->engine), &self->factory, NULL), KI_OK);
+    assert_int_equal(
+        ki_factory_new(config,
+                       &KI_FACTORY_OPTIONS(.engine = self->engine, .no_streaming_list = plan->no_streaming_list),
+                       &self->factory, NULL),
+        KI_OK);
     ki_config_free(config);
     assert_int_equal(ki_factory_informer(self->factory, KI_CONFIGMAPS, plan->informer.size ? &plan->informer : NULL,
                                          &self->informer, NULL),

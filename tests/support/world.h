@@ -81,8 +81,9 @@ typedef struct world {
 /* NULL: all zeros. */
 typedef struct world_plan {
     ki_informer_options informer; /* size 0: none */
-    bool has_own_time;            /* for world_skip */
-    bool may_go_back;             /* a restore from a backup follows: versions can go back */
+    bool no_streaming_list;
+    bool has_own_time; /* for world_skip */
+    bool may_go_back;  /* a restore from a backup follows: versions can go back */
 } world_plan;
 
 extern ki_testing_server *world_server;

@@ -147,7 +147,7 @@ struct ki_list_watch {
 };
 
 /* Makes the source of an API server's objects (client-go's NewListWatchFromClient). Of `options` (may be NULL) it uses
- * namespace_name (NULL: all namespaces), the selectors, view, keep_managed_fields and object_limit.
+ * namespace_name (NULL: all namespaces), the selectors, view and keep_managed_fields.
  * Ownership: the caller frees the source with ki_list_watch_free, before the client. Blocks: no.
  * Errors: KI_ERR_INVALID, KI_ERR_PARSE (a selector or a path of the view), KI_ERR_UNSUPPORTED (the resource cannot be
  * listed and watched), KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
@@ -159,8 +159,8 @@ KI_API void ki_list_watch_free(ki_list_watch *list_watch);
 
 /* Makes the informer of a source of the program's own (client-go's InformerFor): a factory's informer in every way,
  * which later calls of ki_factory_informer with the same resource, namespace and selectors return. What the source does
- * with these is its own business. Options that say how the API server's source makes objects
- * are KI_ERR_INVALID: view, keep_managed_fields, object_limit, consistency_check_ms.
+ * with these is its own business. Options that say how the API server's source makes objects are KI_ERR_INVALID: view,
+ * keep_managed_fields, consistency_check_ms. ki_factory_options.object_limit has no effect.
  * Ownership: the informer is borrowed from the factory. With KI_OK the factory owns the source, and frees it (`free`)
  * with the informer, or on the loop when the informer is removed. Threads: any. Blocks: no.
  * Errors: KI_ERR_INVALID (also: `list`, `watch`, `cancel` or `free` is missing), KI_ERR_EXISTS (there is such an

@@ -22,13 +22,14 @@ typedef struct ki_transform_step {
 
 /* Every function may be NULL. They are called on the loop, and must not block. */
 typedef struct ki_reflector_options {
-    size_t size;               /* sizeof(ki_reflector_options); set by the macro */
-    ki_engine *engine;         /* borrowed */
-    ki_list_watch *list_watch; /* borrowed */
-    ki_queue *queue;           /* borrowed; of the same allocator as the engine; NULL: `store` */
-    const char *name;          /* what is listed, such as "pods in default (app=x)"; for messages; borrowed */
-    /* page_size, no_streaming_list and the two of backoff are used; borrowed; NULL: their defaults. */
-    const ki_informer_options *given;
+    size_t size;                      /* sizeof(ki_reflector_options); set by the macro */
+    ki_engine *engine;                /* borrowed */
+    ki_list_watch *list_watch;        /* borrowed */
+    ki_queue *queue;                  /* borrowed; of the same allocator as the engine; NULL: `store` */
+    const char *name;                 /* what is listed, such as "pods in default (app=x)"; for messages; borrowed */
+    const ki_informer_options *given; /* page_size is used; borrowed; NULL: its default */
+    /* no_streaming_list and the two of backoff are used; borrowed; NULL: their defaults. */
+    const ki_factory_options *factory;
     ki_transform_step transform; /* applied to each decoded object */
     /* With its `get`, an object that a list repeats is in memory once. With `store`: that store's. */
     ki_known_objects known;

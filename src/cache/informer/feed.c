@@ -234,6 +234,7 @@ void ki_feed_open(ki_feed *feed, ki_list_watch *source) {
         .queue = informer->queue,
         .name = feed->selection->name,
         .given = &informer->options.given,
+        .factory = informer->options.factory,
         .transform = { informer->transform ? transform : NULL, informer },
         .known = ki_store_known_objects(informer->store),
         .on_state = on_state,

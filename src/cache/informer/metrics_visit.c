@@ -166,7 +166,7 @@ static ki_status pending_of(ki_informer *informer, handler_pending **ret_handler
 static void labels_of(const ki_informer *informer, ki_label ret_labels[KI_INFORMER_LABELS]) {
     const ki_selection *selection = informer->selection;
     const ki_label labels[KI_INFORMER_LABELS] = {
-        { "name", informer->options.name ? informer->options.name : "" },
+        { "name", informer->options.factory->name ? informer->options.factory->name : "" },
         { "group", selection->resource.group },
         { "version", selection->resource.version },
         { "resource", selection->resource.plural },

@@ -80,7 +80,7 @@ static const char *version_after(const ki_informer *informer, const ki_deltas *d
 
 /* Has the mutation detector watch what handlers and readers get. */
 static void watch_for_mutations(ki_informer *informer, const ki_object *obj, const ki_object *kept) {
-    if (!informer->options.detect_mutations)
+    if (!informer->options.factory->detect_mutations)
         return;
     ki_mutation_detector_add(&informer->detector, obj);
     if (kept != obj)

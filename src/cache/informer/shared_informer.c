@@ -248,15 +248,18 @@ static ki_status make_store_and_queue(ki_informer *informer, ki_error *err) {
 }
 
 ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer **ret_informer, ki_error *err) {
+    static const ki_factory_options factory_defaults = { .size = sizeof factory_defaults };
     const ki_allocator *allocator = ki_engine_allocator(options->engine);
     ki_informer *informer = ki_alloc_zero(allocator, sizeof *informer);
     if (!informer)
         return ki_error_no_memory(err, "making an informer");
     informer->options = *options;
+    if (!options->factory)
+        informer->options.factory = &factory_defaults;
     informer->engine = options->engine;
     informer->owner = options->owner ? options->owner : informer;
-    informer->transform = options->transform;
-    informer->transform_user = options->transform_user;
+    informer->transform = informer->options.factory->transform;
+    informer->transform_user = informer->options.factory->user;
     ki_mutation_detector_init(&informer->detector, allocator, on_mutation, informer);
     ki_informer_init_waits(informer);
     ki_informer_init_removal(informer);
@@ -441,7 +444,7 @@ static ki_status start_locked(ki_informer *informer, ki_error *err) {
     }
     informer->is_started = true;
     join_running(informer);
-    if (informer->options.detect_mutations)
+    if (informer->options.factory->detect_mutations)
         ki_timer_set(&informer->detector_timer, ki_engine_now(informer->engine) + KI_MUTATION_PERIOD);
     if (informer->selection->is_set)
         ki_informer_take_namespaces(informer);

@@ -3,7 +3,7 @@
 #ifndef KI_CACHE_SHARED_INFORMER_H
 #define KI_CACHE_SHARED_INFORMER_H
 
-#include <kinformer/informer.h>
+#include <kinformer/factory.h>
 
 #include "src/cache/store/store.h"
 #include "src/engine/engine.h"
@@ -13,21 +13,18 @@
 
 typedef struct ki_shared_informer_options {
     ki_engine *engine;
-    ki_list_watch *list_watch;   /* the informer owns it if ki_informer_new succeeds; NULL: of a set of namespaces */
-    ki_selection *selection;     /* what the source selects; the informer takes a reference */
-    ki_object_format *format;    /* makes its objects; outlives the informer; NULL: the informer makes none itself */
-    ki_informer_options given;   /* the program's, with the factory's defaults; its texts are not used later */
-    bool detect_mutations;       /* checks for objects that handlers changed in place */
-    const void *owner;           /* of the callbacks (callback.h): the factory; NULL: the informer */
-    uint64_t seed;               /* of key hashes */
-    ki_list_watch *check_source; /* a second source, for consistency checks; owned as list_watch; NULL: none */
-    ki_transform transform;      /* until ki_informer_set_transform; NULL: none */
-    void *transform_user;
+    ki_list_watch *list_watch; /* the informer owns it if ki_informer_new succeeds; NULL: of a set of namespaces */
+    ki_selection *selection;   /* what the source selects; the informer takes a reference */
+    ki_object_format *format;  /* makes its objects; outlives the informer; NULL: the informer makes none itself */
+    ki_informer_options given; /* the program's, with the factory's defaults; its texts are not used later */
+    const ki_factory_options *factory; /* the program's; outlives the informer; NULL: defaults */
+    const void *owner;                 /* of the callbacks (callback.h): the factory; NULL: the informer */
+    uint64_t seed;                     /* of key hashes */
+    ki_list_watch *check_source;       /* a second source, for consistency checks; owned as list_watch; NULL: none */
     /* Makes the source of one namespace of a set. Loop. */
     ki_status (*make_source)(ki_selection *selection, void *user, ki_list_watch **ret_source, ki_error *err);
     void *make_source_user;
     ki_informer **running; /* the first of the running informers of the factory; outlives the informer; NULL: none */
-    const char *name;      /* label of metrics; outlives the informer; NULL: "" */
 } ki_shared_informer_options;
 
 /* The names of a set of namespaces, sorted, each once. Immutable, with references. */

@@ -440,8 +440,12 @@ static void ignore_progress(void *user) {
     (void)user;
 }
 
-/* Sets the functions that the program does not want. */
+/* Sets what the program leaves out. */
 static void complete(ki_reflector_options *options) {
+    static const ki_informer_options of_informer = { .size = sizeof of_informer };
+    static const ki_factory_options of_factory = { .size = sizeof of_factory };
+    options->given = options->given ? options->given : &of_informer;
+    options->factory = options->factory ? options->factory : &of_factory;
     options->on_state = options->on_state ? options->on_state : ignore_state;
     options->on_listed = options->on_listed ? options->on_listed : ignore_listed;
     options->on_error = options->on_error ? options->on_error : ignore_error;
@@ -452,19 +456,17 @@ static void complete(ki_reflector_options *options) {
 void ki_reflector_open(ki_reflector *reflector, const ki_reflector_options *options,
                        const ki_reflector_shared *shared) {
     const ki_allocator *allocator = ki_engine_allocator(options->engine);
-    *reflector = (ki_reflector){ .options = *options,
-                                 .shared = *shared,
-                                 .no_streaming =
-                                     options->given->no_streaming_list || options->list_watch->ops->no_streaming_list,
-                                 .streams_since = KI_NEVER };
+    *reflector = (ki_reflector){ .options = *options, .shared = *shared, .streams_since = KI_NEVER };
     complete(&reflector->options);
+    const ki_factory_options *factory = reflector->options.factory;
+    reflector->no_streaming = factory->no_streaming_list || options->list_watch->ops->no_streaming_list;
     ki_timer_init(&reflector->timer, options->engine, take_step, reflector);
     ki_timer_init(&reflector->silence_timer, options->engine, report_silence, reflector);
     uint64_t seed = (uint64_t)(ki_engine_random(options->engine) * (double)UINT32_MAX);
     ki_map_init(&reflector->collected, allocator, seed);
     ki_unreadable_marks_init(&reflector->listed_unreadable, allocator, seed);
     ki_buffer_init(&reflector->continue_token, allocator, CONTINUE_TOKEN_MAX);
-    ki_backoff_init(&reflector->backoff, options->given->backoff_first_ms, options->given->backoff_longest_ms);
+    ki_backoff_init(&reflector->backoff, factory->backoff_first_ms, factory->backoff_longest_ms);
     reflector->is_open = true;
 }
 

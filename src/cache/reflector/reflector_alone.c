@@ -80,7 +80,6 @@ static void free_parts(reflector_alone *alone, const ki_allocator *allocator) {
 }
 
 static ki_status open_reflector(reflector_alone *alone, ki_reflector_options *given, ki_error *err) {
-    static const ki_informer_options defaults = { .size = sizeof defaults };
     const ki_allocator *allocator = ki_engine_allocator(given->engine);
     uint64_t seed = (uint64_t)(ki_engine_random(given->engine) * (double)UINT32_MAX);
     ki_status status = given->store ? open_store(alone, given, seed, err) : KI_OK;
@@ -90,8 +89,6 @@ static ki_status open_reflector(reflector_alone *alone, ki_reflector_options *gi
     if (!alone->name)
         return ki_error_no_memory(err, "making a reflector");
     given->name = alone->name;
-    if (!given->given)
-        given->given = &defaults;
     status = ki_unreadable_init(&alone->unreadable, allocator, seed, err);
     if (status)
         return status;

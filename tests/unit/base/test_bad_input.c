@@ -23,9 +23,8 @@ enum {
 static const char good_list[] = LIST_OF("10", OBJECT("a", "5"));
 
 static void open_stage_as(byte_stage *s, const char *list, int kind) {
-    byte_stage_open(
-        s, list,
-        &KI_INFORMER_OPTIONS(.no_streaming_list = true, .object_limit = OBJECT_LIMIT, .queue = (ki_queue_kind)kind));
+    byte_stage_open(s, list, KI_FACTORY_OPTIONS(.no_streaming_list = true, .object_limit = OBJECT_LIMIT),
+                    &KI_INFORMER_OPTIONS(.queue = (ki_queue_kind)kind));
 }
 
 static void open_stage(byte_stage *s, const char *list) {

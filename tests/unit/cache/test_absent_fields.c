@@ -32,7 +32,7 @@ static const ki_field owner_fields[] = { KI_FIELD(owner, name, "name"), KI_FIELD
 
 static void expect_synced(const char *list, const ki_field *view, const char *line) {
     byte_stage s;
-    byte_stage_open(&s, list, &KI_INFORMER_OPTIONS(.view = view, .no_streaming_list = true));
+    byte_stage_open(&s, list, KI_FACTORY_OPTIONS(.no_streaming_list = true), &KI_INFORMER_OPTIONS(.view = view));
     assert_string_equal(s.synced, line);
     byte_stage_close(&s);
 }

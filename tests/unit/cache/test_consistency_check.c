@@ -19,7 +19,7 @@ static ki_status open_checked(stage *s, const ki_allocator *allocator, bool no_s
     const ki_shared_informer_options options = {
         .check_source = &check.base,
         .given.consistency_check_ms = 60000,
-        .given.no_streaming_list = no_streaming_list,
+        .factory = streaming_if(!no_streaming_list),
         .seed = 7,
     };
     return open_stage_with(s, options, allocator);

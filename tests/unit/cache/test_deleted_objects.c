@@ -19,8 +19,8 @@ enum {
 static const ki_indexer by_uid = { .name = "uid", .path = "metadata.uid" };
 
 static void open_keeping(stage *s, observer *h) {
-    ki_shared_informer_options options = { .given = KI_INFORMER_OPTIONS(.no_streaming_list = true,
-                                                                        .keep_deleted_ms = KEEP_MS) };
+    ki_shared_informer_options options = { .factory = streaming_if(false),
+                                           .given = KI_INFORMER_OPTIONS(.keep_deleted_ms = KEEP_MS) };
     assert_int_equal(open_stage_with(s, options, NULL), KI_OK);
     assert_int_equal(ki_informer_add_indexers(s->informer, &by_uid, 1, NULL), KI_OK);
     add_observer(h, s, NULL);
@@ -304,8 +304,8 @@ TEST(a_deleted_object_is_kept_and_dropped_whatever_allocation_fails) {
     scarce_memory memory = SCARCE_MEMORY_LATER;
     while (scarce_memory_next(&memory)) {
         stage s;
-        ki_shared_informer_options options = { .given = KI_INFORMER_OPTIONS(.no_streaming_list = true,
-                                                                            .keep_deleted_ms = KEEP_MS) };
+        ki_shared_informer_options options = { .factory = streaming_if(false),
+                                               .given = KI_INFORMER_OPTIONS(.keep_deleted_ms = KEEP_MS) };
         assert_int_equal(open_stage_with(&s, options, &memory.allocator), KI_OK);
         start_stage(&s);
         play_each(&s, LISTED);

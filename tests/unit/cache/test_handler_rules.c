@@ -20,7 +20,7 @@ static void open_with(stage *s, observer *h, bool filters, bool streams) {
         handler.filter = is_odd;
         handler.on_synced = NULL;
     }
-    const ki_shared_informer_options options = { .given.no_streaming_list = !streams, .given.resync_ms = 5000 };
+    const ki_shared_informer_options options = { .factory = streaming_if(streams), .given.resync_ms = 5000 };
     assert_int_equal(open_stage_with(s, options, NULL), KI_OK);
     add_observer_of(h, s, &handler, NULL);
     start_stage(s);
@@ -211,7 +211,7 @@ static bool resync_without_memory(size_t spared) {
     counter ten;
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX);
-    const ki_shared_informer_options options = { .given.no_streaming_list = true, .given.resync_ms = 5000 };
+    const ki_shared_informer_options options = { .factory = streaming_if(false), .given.resync_ms = 5000 };
     assert_int_equal(open_stage_with(&s, options, &memory.allocator), KI_OK);
     listen(&s, &ten, 10000);
     start_stage(&s);
@@ -309,7 +309,7 @@ static void add_reader(stage *s, reader *self, const char *label_selector) {
 }
 
 TEST(a_reader_is_called_after_changes_once_for_many) {
-    const ki_shared_informer_options options = { .given.no_streaming_list = true };
+    const ki_shared_informer_options options = { .factory = streaming_if(false) };
     stage s;
     reader all, none;
     assert_int_equal(open_stage_with(&s, options, NULL), KI_OK);
@@ -334,7 +334,7 @@ TEST(a_reader_is_called_after_changes_once_for_many) {
 }
 
 TEST(a_reader_of_an_empty_cache_is_called_once) {
-    const ki_shared_informer_options options = { .given.no_streaming_list = true };
+    const ki_shared_informer_options options = { .factory = streaming_if(false) };
     stage s;
     reader all, late;
     assert_int_equal(open_stage_with(&s, options, NULL), KI_OK);

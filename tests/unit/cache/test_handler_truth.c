@@ -26,7 +26,7 @@ static ki_status mark(ki_object *obj, ki_object **ret_obj, void *user) {
 }
 
 static void open_transformed(stage *s, observer *h, int *transforms, bool streaming) {
-    const ki_shared_informer_options options = { .given.no_streaming_list = !streaming, .given.resync_ms = 5000 };
+    const ki_shared_informer_options options = { .factory = streaming_if(streaming), .given.resync_ms = 5000 };
     *transforms = 0;
     assert_int_equal(open_stage_with(s, options, NULL), KI_OK);
     assert_int_equal(ki_informer_set_transform(s->informer, mark, transforms, NULL), KI_OK);
@@ -283,7 +283,7 @@ TEST(what_a_store_read_error_hides_is_gone_after_the_list) {
     stage s;
     observer h;
     ki_error err = KI_ERROR_INIT;
-    const ki_shared_informer_options options = { .given.no_streaming_list = true };
+    const ki_shared_informer_options options = { .factory = streaming_if(false) };
     assert_int_equal(open_stage_with(&s, options, NULL), KI_OK);
     add_observer(&h, &s, NULL);
     start_stage(&s);
@@ -301,7 +301,7 @@ TEST(what_a_store_read_error_hides_is_gone_after_the_list) {
 TEST(the_user_s_pages_at_a_known_version_become_one_list_when_their_token_expires) {
     stage s;
     observer h;
-    const ki_shared_informer_options options = { .given.no_streaming_list = true, .given.page_size = 4 };
+    const ki_shared_informer_options options = { .factory = streaming_if(false), .given.page_size = 4 };
     assert_int_equal(open_stage_with(&s, options, NULL), KI_OK);
     add_observer(&h, &s, NULL);
     start_stage(&s);

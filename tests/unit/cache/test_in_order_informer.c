@@ -39,7 +39,7 @@ TEST(an_informer_without_options_keeps_the_order_of_arrival) {
     byte_stage s;
     char names[NOTATION_TEXT] = "";
     byte_stage_open(&s, "{\"kind\":\"ConfigMapList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}",
-                    &KI_INFORMER_OPTIONS(.no_streaming_list = true));
+                    KI_FACTORY_OPTIONS(.no_streaming_list = true), NULL);
     assert_int_equal(ki_informer_add_handler(s.informer, &noting_names, names, NULL), KI_OK);
     byte_stage_send(&s, events, strlen(events));
     assert_string_equal(names, "a b a b");
@@ -159,7 +159,7 @@ TEST(a_list_is_applied_whole_or_not_at_all_whatever_allocation_fails) {
         stage s;
         observer h = { .stage = &s };
         ki_status status =
-            open_stage_with(&s, (ki_shared_informer_options){ .given.no_streaming_list = true }, &memory.allocator);
+            open_stage_with(&s, (ki_shared_informer_options){ .factory = streaming_if(false) }, &memory.allocator);
         if (status) {
             assert_int_equal(status, KI_ERR_NO_MEMORY);
             continue;

@@ -261,7 +261,7 @@ TEST(nobody_waits_for_an_index_that_is_built_on_another_thread) {
     assert_true(test_engine_open(&engine, NULL, 1));
     fake_init(&source);
     const ki_shared_informer_options options = {
-        .engine = engine.engine, .list_watch = &source.base, .given.no_streaming_list = true, .seed = 5
+        .engine = engine.engine, .list_watch = &source.base, .factory = streaming_if(false), .seed = 5
     };
     assert_int_equal(informer_of(&configmaps, options, &other.informer), KI_OK);
     assert_int_equal(ki_informer_start(other.informer, NULL), KI_OK);

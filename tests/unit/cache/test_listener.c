@@ -91,7 +91,7 @@ static void open_stage(stage *s) {
     fake_init(&s->source);
     ki_shared_informer_options options = { .engine = s->engine,
                                            .list_watch = &s->source.base,
-                                           .given.no_streaming_list = true };
+                                           .factory = streaming_if(false) };
     assert_int_equal(informer_of(&configmaps, options, &s->informer), KI_OK);
     assert_int_equal(ki_engine_start(s->engine, NULL), KI_OK);
 }

@@ -33,7 +33,7 @@ enum {
 static const char good_list[] = LIST_HEAD("\"resourceVersion\":\"10\"") OBJECT("first", "5") LIST_TAIL;
 
 static void open_stage(byte_stage *s, const char *list, bool streams) {
-    byte_stage_open(s, list, &KI_INFORMER_OPTIONS(.no_streaming_list = !streams, .object_limit = OBJECT_LIMIT));
+    byte_stage_open(s, list, KI_FACTORY_OPTIONS(.no_streaming_list = !streams, .object_limit = OBJECT_LIMIT), NULL);
 }
 
 static void send_text(byte_stage *s, const char *text) {

@@ -47,7 +47,7 @@ static metrics_library library;
 
 static void open_measured(stage *s, const ki_resource *resource, const char *namespace_name, bool streams) {
     library = (metrics_library){ .common_labels = KI_INFORMER_LABELS, .on_sample = check_labels, .user = &no_factory };
-    const ki_shared_informer_options options = { .given.no_streaming_list = !streams,
+    const ki_shared_informer_options options = { .factory = streaming_if(streams),
                                                  .given.namespace_name = namespace_name };
     assert_int_equal(open_stage_of(s, resource, options, NULL), KI_OK);
     start_stage(s);
@@ -167,7 +167,7 @@ TEST(fields_that_do_not_fit_their_view_are_counted) {
     static const ki_field fields[] = { { "metadata.name", 0, sizeof(int64_t), KI_FIELD_TYPE_INT64, NULL },
                                        KI_FIELD_END };
     const ki_object_format_options with_view = KI_OBJECT_FORMAT_OPTIONS(.view = fields);
-    ki_shared_informer_options options = { .given.no_streaming_list = true };
+    ki_shared_informer_options options = { .factory = streaming_if(false) };
     assert_int_equal(ki_object_format_new(&ki_allocator_default, &with_view, &options.format, NULL), KI_OK);
     stage s;
     library = (metrics_library){ .common_labels = KI_INFORMER_LABELS, .on_sample = check_labels, .user = &no_factory };
@@ -522,8 +522,10 @@ static ki_status open_named_host(host *h, const ki_allocator *allocator, const c
         (metrics_library){ .common_labels = KI_INFORMER_LABELS, .on_sample = check_labels, .user = &h->inside };
     ki_status status = kt_memory_transport_new(h->engine.engine, &server, &h->transport, NULL);
     if (!status)
-        status = ki_factory_new_on(NULL, h->transport, &KI_FACTORY_OPTIONS(.engine = h->engine.engine, .name = name),
-                                   &h->factory, NULL);
+        status =
+            ki_factory_new_on(NULL, h->transport,
+                              &KI_FACTORY_OPTIONS(.engine = h->engine.engine, .name = name, .no_streaming_list = true),
+                              &h->factory, NULL);
     return status;
 }
 
@@ -549,9 +551,8 @@ static ki_status add_informers(host *h) {
     for (size_t i = 0; !status && i < 2; i++) {
         ki_informer *informer = NULL;
         status = ki_factory_informer(h->factory, KI_CONFIGMAPS,
-                                     &KI_INFORMER_OPTIONS(.namespace_name = "team", .no_streaming_list = true,
-                                                          .label_selector = labels[i], .field_selector = fields[i],
-                                                          .consistency_check_ms = 1),
+                                     &KI_INFORMER_OPTIONS(.namespace_name = "team", .label_selector = labels[i],
+                                                          .field_selector = fields[i], .consistency_check_ms = 1),
                                      &informer, NULL);
         for (int handlers = 0; !status && handlers < 3; handlers++)
             status = ki_informer_register(informer, &handler, NULL,
@@ -681,7 +682,9 @@ TEST(any_thread_may_ask_while_the_loop_works) {
     const kt_memory_server server = { serve, abandoned, &h.exact };
     assert_int_equal(ki_engine_new(NULL, &engine, NULL), KI_OK);
     assert_int_equal(kt_memory_transport_new(engine, &server, &h.transport, NULL), KI_OK);
-    assert_int_equal(ki_factory_new_on(NULL, h.transport, &KI_FACTORY_OPTIONS(.engine = engine), &h.factory, NULL),
+    assert_int_equal(ki_factory_new_on(NULL, h.transport,
+                                       &KI_FACTORY_OPTIONS(.engine = engine, .no_streaming_list = true), &h.factory,
+                                       NULL),
                      KI_OK);
     assert_int_equal(add_informers(&h), KI_OK);
     assert_int_equal(ki_engine_start(engine, NULL), KI_OK);

@@ -27,7 +27,7 @@ static void open_without_type(stage *s, observer *h, const ki_resource *resource
 }
 
 static void open_of(stage *s, observer *h, const ki_resource *resource) {
-    open_without_type(s, h, resource, (ki_shared_informer_options){ .given.no_streaming_list = true }, NULL);
+    open_without_type(s, h, resource, (ki_shared_informer_options){ .factory = streaming_if(false) }, NULL);
 }
 
 /* Whatever is asked for so long is refused in this way. */
@@ -73,7 +73,7 @@ TEST(what_is_rejected_is_waited_for_and_said_in_words) {
         observer h;
         open_without_type(&s, &h, cases[i].resource,
                           (ki_shared_informer_options){ .given.namespace_name = cases[i].namespace_name,
-                                                        .given.no_streaming_list = true },
+                                                        .factory = streaming_if(false) },
                           NULL);
         refuse(&s, cases[i].how, 600);
         ki_health health = health_of(&s);
@@ -120,7 +120,7 @@ TEST(a_request_that_waits_for_credentials_is_not_the_server_s) {
     for (int streams = 0; streams < 2; streams++) {
         stage s;
         observer h;
-        open_without_type(&s, &h, &foos, (ki_shared_informer_options){ .given.no_streaming_list = !streams }, NULL);
+        open_without_type(&s, &h, &foos, (ki_shared_informer_options){ .factory = streaming_if(streams) }, NULL);
         s.source.waits_for = "the plugin has not ended yet";
         play(&s, "wait 5000");
         assert_int_equal(health_of(&s).state, KI_STATE_CONNECTING);
@@ -137,7 +137,7 @@ TEST(a_server_that_accepts_and_is_silent_is_reported_within_five_seconds) {
     for (int streams = 0; streams < 2; streams++) {
         stage s;
         observer h;
-        open_without_type(&s, &h, &foos, (ki_shared_informer_options){ .given.no_streaming_list = !streams }, NULL);
+        open_without_type(&s, &h, &foos, (ki_shared_informer_options){ .factory = streaming_if(streams) }, NULL);
         play(&s, "wait 4999");
         assert_string_equal(health_of(&s).message, "");
         play(&s, "wait 1");
@@ -182,7 +182,7 @@ TEST(the_objects_of_a_custom_resource_go_with_its_type_and_come_back) {
     for (int streams = 0; streams < 2; streams++) {
         stage s;
         observer h;
-        open_without_type(&s, &h, &foos, (ki_shared_informer_options){ .given.no_streaming_list = !streams }, NULL);
+        open_without_type(&s, &h, &foos, (ki_shared_informer_options){ .factory = streaming_if(streams) }, NULL);
         play_each(&s, streams ? "open; +a=5; +b=6; initial-end 10" : LISTED);
         expect(&h, "+a=5i +b=6i synced");
         play_each(&s, "error 404");
@@ -299,8 +299,7 @@ TEST(without_memory_for_it_they_go_a_little_later) {
     observer h;
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX);
-    open_without_type(&s, &h, &foos, (ki_shared_informer_options){ .given.no_streaming_list = true },
-                      &memory.allocator);
+    open_without_type(&s, &h, &foos, (ki_shared_informer_options){ .factory = streaming_if(false) }, &memory.allocator);
     for (int i = 0; i < MANY; i++) {
         char line[64];
         snprintf(line, sizeof line, "a%d=5", i);

@@ -113,11 +113,11 @@ TEST(an_informer_calls_its_error_handler_while_it_runs_and_at_its_end) {
         ki_informer *informer = NULL;
         assert_true(test_engine_open(&engine, NULL, 1));
         fake_init(&source);
+        const ki_factory_options factory = KI_FACTORY_OPTIONS(.no_streaming_list = true, .detect_mutations = detects);
         ki_shared_informer_options options = { .engine = engine.engine,
                                                .list_watch = &source.base,
-                                               .given.no_streaming_list = true,
-                                               .given.queue = variant & 2 ? KI_QUEUE_DELTA_FIFO : KI_QUEUE_IN_ORDER,
-                                               .detect_mutations = detects };
+                                               .factory = &factory,
+                                               .given.queue = variant & 2 ? KI_QUEUE_DELTA_FIFO : KI_QUEUE_IN_ORDER };
         assert_int_equal(informer_of(&configmaps, options, &informer), KI_OK);
         assert_int_equal(ki_informer_set_watch_error_handler(informer, on_error, found, NULL), KI_OK);
         assert_true(test_engine_settle(&engine));

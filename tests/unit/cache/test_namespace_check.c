@@ -13,7 +13,7 @@
 
 static void open_in(stage *s, observer *h, const ki_resource *resource, const char *namespace_name, bool streams) {
     const ki_shared_informer_options options = { .given.namespace_name = namespace_name,
-                                                 .given.no_streaming_list = !streams };
+                                                 .factory = streaming_if(streams) };
     assert_int_equal(open_stage_of(s, resource, options, NULL), KI_OK);
     add_observer(h, s, NULL);
     start_stage(s);

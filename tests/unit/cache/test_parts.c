@@ -71,7 +71,7 @@ static void on_error(const ki_error *err, int64_t retry_ms, void *user) {
 }
 
 static ki_status open_parts(stage *s, ki_queue_kind kind, const ki_allocator *allocator) {
-    static const ki_informer_options in_pages = { .size = sizeof in_pages, .no_streaming_list = true };
+    static const ki_factory_options in_pages = { .size = sizeof in_pages, .no_streaming_list = true };
     ki_engine *engine = s->engine.engine;
     ki_status status = ki_store_new(&KI_STORE_OPTIONS(.allocator = allocator), &s->store, NULL);
     if (status)
@@ -81,7 +81,7 @@ static ki_status open_parts(stage *s, ki_queue_kind kind, const ki_allocator *al
     status = ki_queue_new(&options, &s->queue, NULL);
     if (!status)
         status = ki_reflector_new(&KI_REFLECTOR_OPTIONS(.engine = engine, .list_watch = &s->source.base,
-                                                        .queue = s->queue, .given = &in_pages),
+                                                        .queue = s->queue, .factory = &in_pages),
                                   &s->reflector, NULL);
     if (!status)
         status = ki_process_loop_new(&KI_PROCESS_LOOP_OPTIONS(.engine = engine, .queue = s->queue, .process = process,
@@ -297,12 +297,12 @@ TEST(a_resync_comes_when_its_period_is_over_and_it_is_wanted) {
 /* --- a reflector on a store --- */
 
 static ki_status open_on_store(stage *s, const ki_allocator *allocator) {
-    static const ki_informer_options in_pages = { .size = sizeof in_pages, .no_streaming_list = true };
+    static const ki_factory_options in_pages = { .size = sizeof in_pages, .no_streaming_list = true };
     ki_status status = ki_store_new(&KI_STORE_OPTIONS(.allocator = allocator), &s->store, NULL);
     if (status)
         return status;
     return ki_reflector_new(&KI_REFLECTOR_OPTIONS(.engine = s->engine.engine, .list_watch = &s->source.base,
-                                                  .store = s->store, .given = &in_pages),
+                                                  .store = s->store, .factory = &in_pages),
                             &s->reflector, NULL);
 }
 

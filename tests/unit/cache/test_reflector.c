@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const ki_reflector_options by_pages = { .given = &KI_INFORMER_OPTIONS(.no_streaming_list = true) };
-static const ki_reflector_options streaming = { .given = &KI_INFORMER_OPTIONS(.no_streaming_list = false) };
+static const ki_reflector_options by_pages = { .factory = &KI_FACTORY_OPTIONS(.no_streaming_list = true) };
+static const ki_reflector_options streaming;
 
 #define LISTED "? list rv=0 limit=500; {10: a=5}; ? {10: a=5}, watch rv=10; "
 #define WATCHING LISTED "open; "
@@ -30,9 +30,10 @@ TEST(pages_carry_only_the_token_and_the_limit) {
 }
 
 TEST(the_user_s_page_size_wins) {
-    play_reflector("? list rv=0 limit=7; {10:}; ? {10:}, watch rv=10; open; +a=11; ? +a=11; error 500; ? -; wait 1600; "
-                   "? list rv=11 limit=7",
-                   (ki_reflector_options){ .given = &KI_INFORMER_OPTIONS(.no_streaming_list = true, .page_size = 7) });
+    play_reflector(
+        "? list rv=0 limit=7; {10:}; ? {10:}, watch rv=10; open; +a=11; ? +a=11; error 500; ? -; wait 1600; "
+        "? list rv=11 limit=7",
+        (ki_reflector_options){ .factory = by_pages.factory, .given = &KI_INFORMER_OPTIONS(.page_size = 7) });
 }
 
 TEST(a_relist_at_a_known_version_is_in_one_piece) {
@@ -661,7 +662,7 @@ TEST(a_server_that_only_accepts_does_not_renew_the_short_waits) {
 
 TEST(the_backoff_is_the_program_s) {
     const ki_reflector_options quick = {
-        .given = &KI_INFORMER_OPTIONS(.no_streaming_list = true, .backoff_first_ms = 40, .backoff_longest_ms = 60)
+        .factory = &KI_FACTORY_OPTIONS(.no_streaming_list = true, .backoff_first_ms = 40, .backoff_longest_ms = 60)
     };
     play_reflector(LISTED "fail 500; quiet 39; wait 41; ? list rv=10; fail 500; quiet 59; wait 61; ? list rv=10; "
                           "fail 403; quiet 29; wait 31; ? list rv=10; fail connect; quiet 4; wait 6; ? list rv=10",

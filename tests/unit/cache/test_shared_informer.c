@@ -517,7 +517,7 @@ static bool memory_scenario(memory_case c) {
     scarce_memory memory;
     scarce_memory_init(&memory, c.fail_at);
     memory.forever = c.for_a_minute;
-    const ki_shared_informer_options options = { .given.no_streaming_list = !c.streaming };
+    const ki_shared_informer_options options = { .factory = streaming_if(c.streaming) };
     ki_status status = open_stage_with(&s, options, &memory.allocator);
     if (status)
         goto no_stage;
@@ -561,7 +561,7 @@ TEST(a_change_that_is_stored_reaches_handlers_although_the_next_one_lacks_memory
         stage s;
         observer h = { .stage = &s };
         assert_int_equal(
-            open_stage_with(&s, (ki_shared_informer_options){ .given.no_streaming_list = true }, &memory.allocator),
+            open_stage_with(&s, (ki_shared_informer_options){ .factory = streaming_if(false) }, &memory.allocator),
             KI_OK);
         add_observer(&h, &s, NULL);
         start_stage(&s);

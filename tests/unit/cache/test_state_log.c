@@ -11,7 +11,7 @@
 static const ki_resource websites = { "web.example.com", "v1", "websites", "Website", true };
 
 static void open_of(stage *s, observer *h, const ki_resource *resource, bool streams) {
-    const ki_shared_informer_options options = { .given.no_streaming_list = !streams };
+    const ki_shared_informer_options options = { .factory = streaming_if(streams) };
     assert_int_equal(open_stage_of(s, resource, options, NULL), KI_OK);
     add_observer(h, s, NULL);
     start_stage(s);

@@ -93,7 +93,7 @@ static void open_stage(stage *s, ki_queue_kind kind, bool streams) {
     ki_shared_informer_options options = { .engine = s->engine.engine,
                                            .list_watch = &s->source.base,
                                            .given.resync_ms = 3600000,
-                                           .given.no_streaming_list = !streams,
+                                           .factory = streaming_if(streams),
                                            .given.queue = kind,
                                            .seed = 5 };
     assert_int_equal(informer_of(&configmaps, options, &s->informer), KI_OK);

@@ -15,7 +15,7 @@ static char called[TEXT]; /* "name=status " of each callback */
 
 static ki_status open_waits(stage *s, const ki_allocator *allocator) {
     called[0] = '\0';
-    return open_stage_with(s, (ki_shared_informer_options){ .given.no_streaming_list = true }, allocator);
+    return open_stage_with(s, (ki_shared_informer_options){ .factory = streaming_if(false) }, allocator);
 }
 
 /* A copy at version 10 with an object at 5. */

@@ -92,7 +92,7 @@ static void open_stage(stage *s, ki_queue_kind kind) {
     assert_int_equal(ki_engine_new(NULL, &s->engine, NULL), KI_OK);
     fake_init(&s->source);
     ki_shared_informer_options options = {
-        .engine = s->engine, .list_watch = &s->source.base, .given.no_streaming_list = true, .given.queue = kind
+        .engine = s->engine, .list_watch = &s->source.base, .factory = streaming_if(false), .given.queue = kind
     };
     assert_int_equal(informer_of(&configmaps, options, &s->informer), KI_OK);
     assert_int_equal(ki_informer_register(s->informer, &observing, s, NULL, &s->registration, NULL), KI_OK);

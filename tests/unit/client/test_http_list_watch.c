@@ -158,7 +158,7 @@ static void on_watch_end(const ki_error *err, bool opened, bool in_stream, void 
 
 /* --- set-up ------------------------------------------------------------------------------------------------------- */
 
-static const selected pods = { .resource = { "", "v1", "pods", "Pod", true }, .given.object_limit = 400 };
+static const selected pods = { .resource = { "", "v1", "pods", "Pod", true }, .object_limit = 400 };
 
 static ki_status open_fixture(fixture *self, const ki_allocator *allocator, const selected *of) {
     memset(self, 0, sizeof *self);

@@ -396,12 +396,12 @@ OWN_WRITES_TEST(a_key_waits_for_the_objects_that_an_informer_selects) {
         ki_informer_options options;
         const char *waits; /* '1': the row's write is waited for */
     } informers[] = {
-        { KI_INFORMER_OPTIONS(.no_streaming_list = true), "11111" },
-        { KI_INFORMER_OPTIONS(.no_streaming_list = true, .namespace_name = "team"), "11110" },
-        { KI_INFORMER_OPTIONS(.no_streaming_list = true, .label_selector = "a=b"), "01111" },
-        { KI_INFORMER_OPTIONS(.no_streaming_list = true, .field_selector = "spec.nodeName=one"), "00111" },
-        { KI_INFORMER_OPTIONS(.no_streaming_list = true, .label_selector = "a", .field_selector = "spec.nodeName=one",
-                              .namespace_name = "team", .keep = KI_KEEP_METADATA),
+        { KI_INFORMER_OPTIONS(.keep = KI_KEEP_OBJECT), "11111" },
+        { KI_INFORMER_OPTIONS(.namespace_name = "team"), "11110" },
+        { KI_INFORMER_OPTIONS(.label_selector = "a=b"), "01111" },
+        { KI_INFORMER_OPTIONS(.field_selector = "spec.nodeName=one"), "00111" },
+        { KI_INFORMER_OPTIONS(.label_selector = "a", .field_selector = "spec.nodeName=one", .namespace_name = "team",
+                              .keep = KI_KEEP_METADATA),
           "00110" },
     };
     stage_tear_down(NULL);
@@ -453,12 +453,11 @@ OWN_WRITES_TEST(a_key_waits_for_the_namespaces_of_a_set) {
             open_with(deletes ? &delete : &create, 1);
             snprintf(key, sizeof key, "%s/there", cases[i].namespace_name);
             stage_put(&stage, KI_PODS, key, "");
-            assert_int_equal(ki_controller_for(stage.controller, KI_PODS,
-                                               &KI_CONTROLLER_WATCH(.predicate = skip_all,
-                                                                    .informer_options =
-                                                                        &KI_INFORMER_OPTIONS(.no_streaming_list = true,
-                                                                                             .namespace_set = "set")),
-                                               &pods, NULL),
+            assert_int_equal(ki_controller_for(
+                                 stage.controller, KI_PODS,
+                                 &KI_CONTROLLER_WATCH(.predicate = skip_all,
+                                                      .informer_options = &KI_INFORMER_OPTIONS(.namespace_set = "set")),
+                                 &pods, NULL),
                              KI_OK);
             assert_int_equal(ki_informer_set_namespaces(pods, names, 2, NULL), KI_OK);
             stage_start(&stage);

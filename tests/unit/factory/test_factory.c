@@ -96,9 +96,10 @@ static ki_status connect_host(host *h, const char *namespace_name) {
     ki_status status = kt_memory_transport_new(engine_of(h), &memory_server, &h->transport, NULL);
     if (status)
         return status;
-    return ki_factory_new_on(NULL, h->transport,
-                             &KI_FACTORY_OPTIONS(.engine = engine_of(h), .namespace_name = namespace_name), &h->factory,
-                             NULL);
+    return ki_factory_new_on(
+        NULL, h->transport,
+        &KI_FACTORY_OPTIONS(.engine = engine_of(h), .namespace_name = namespace_name, .no_streaming_list = true),
+        &h->factory, NULL);
 }
 
 static void host_init(host *h) {
@@ -153,9 +154,7 @@ static const ki_handler handler = { .on_add = on_add, .on_removed = on_removed }
 static ki_informer *configmaps_of(host *h, bool on_loop) {
     ki_informer *informer = NULL;
     ki_registration registration = { NULL, 0 };
-    assert_int_equal(ki_factory_informer(h->factory, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(.no_streaming_list = true),
-                                         &informer, NULL),
-                     KI_OK);
+    assert_int_equal(ki_factory_informer(h->factory, KI_CONFIGMAPS, NULL, &informer, NULL), KI_OK);
     assert_int_equal(
         ki_informer_register(informer, &handler, h, &KI_REGISTRATION_OPTIONS(.on_loop = on_loop), &registration, NULL),
         KI_OK);
@@ -203,14 +202,13 @@ TEST(who_asks_for_the_same_gets_the_same) {
 TEST(a_factory_s_namespace_is_that_of_who_names_none) {
     host h;
     ki_informer *informer = NULL, *other = NULL;
-    const ki_informer_options plain = KI_INFORMER_OPTIONS(.no_streaming_list = true);
     open_stepped(&h, "team");
-    assert_int_equal(ki_factory_informer(h.factory, KI_CONFIGMAPS, &plain, &informer, NULL), KI_OK);
+    assert_int_equal(ki_factory_informer(h.factory, KI_CONFIGMAPS, NULL, &informer, NULL), KI_OK);
     assert_int_equal(
         ki_factory_informer(h.factory, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(.namespace_name = "team"), &other, NULL),
         KI_OK);
     assert_ptr_equal(informer, other);
-    assert_int_equal(ki_factory_informer(h.factory, KI_NODES, &plain, &other, NULL), KI_OK);
+    assert_int_equal(ki_factory_informer(h.factory, KI_NODES, NULL, &other, NULL), KI_OK);
     assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
     assert_true(test_engine_settle(&h.engine));
     assert_non_null(strstr(h.server.targets, "/api/v1/namespaces/team/configmaps?"));
@@ -361,8 +359,7 @@ TEST(start_is_repeatable) {
     assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
     assert_true(test_engine_settle(&h.engine));
     int before = h.server.requests;
-    assert_int_equal(
-        ki_factory_informer(h.factory, KI_NODES, &KI_INFORMER_OPTIONS(.no_streaming_list = true), &nodes, NULL), KI_OK);
+    assert_int_equal(ki_factory_informer(h.factory, KI_NODES, NULL, &nodes, NULL), KI_OK);
     assert_true(test_engine_settle(&h.engine));
     assert_int_equal(h.server.requests, before);
     assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);

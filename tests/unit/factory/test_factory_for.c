@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-static const ki_informer_options in_pages = { .size = sizeof in_pages, .no_streaming_list = true };
-
 static fake_list_watch source, other; /* the stage frees them after the test */
 
 static void play_step(const char *step, void *user) {
@@ -18,7 +16,7 @@ static void play_step(const char *step, void *user) {
 static ki_informer *ask_for(fake_list_watch *fake) {
     ki_informer *informer = NULL;
     fake_init(fake);
-    assert_int_equal(ki_factory_informer_for(stage.factory, KI_PODS, &fake->base, &in_pages, &informer, NULL), KI_OK);
+    assert_int_equal(ki_factory_informer_for(stage.factory, KI_PODS, &fake->base, NULL, &informer, NULL), KI_OK);
     return informer;
 }
 
@@ -89,7 +87,6 @@ CONTROLLER_TEST(a_second_source_or_a_view_of_the_same_informer_is_an_error) {
 CONTROLLER_TEST(what_an_own_source_cannot_do_is_an_error_at_the_call) {
     static const ki_informer_options wrong[] = {
         { .size = sizeof(ki_informer_options), .keep_managed_fields = true },
-        { .size = sizeof(ki_informer_options), .object_limit = 1 },
         { .size = sizeof(ki_informer_options), .consistency_check_ms = 10000 },
         { .size = 0 },
     };
@@ -116,7 +113,7 @@ TEST(an_own_source_stays_the_programs_if_memory_runs_out) {
         fake_init(&source);
         assert_true(stage_open(&s, &memory.allocator));
         scarce_memory_begin(&memory);
-        ki_status status = ki_factory_informer_for(s.factory, KI_PODS, &source.base, &in_pages, &informer, NULL);
+        ki_status status = ki_factory_informer_for(s.factory, KI_PODS, &source.base, NULL, &informer, NULL);
         assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
         assert_false(source.freed);
         stage_close(&s);

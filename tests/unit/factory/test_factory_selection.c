@@ -47,7 +47,7 @@ static const ki_handler handler = { .on_add = on_add, .on_update = on_update, .o
 /* As a program has it that knows group, version and resource only when it runs. */
 static const ki_resource deployments = { "apps", "v1", "deployments", "Deployment", true };
 
-static void open_host(host *h) {
+static void open_host(host *h, bool streams) {
     const kt_cluster_options options = { .seed = 1 };
     memset(h, 0, sizeof *h);
     assert_true(test_engine_open(&h->engine, NULL, 1));
@@ -55,9 +55,10 @@ static void open_host(host *h) {
     assert_int_equal(kt_memory_adapter_new(h->engine.engine, h->cluster, 1750000000000, &h->adapter, NULL), KI_OK);
     assert_int_equal(
         kt_memory_transport_new(h->engine.engine, kt_memory_adapter_server(h->adapter), &h->transport, NULL), KI_OK);
-    assert_int_equal(
-        ki_factory_new_on(NULL, h->transport, &KI_FACTORY_OPTIONS(.engine = h->engine.engine), &h->factory, NULL),
-        KI_OK);
+    assert_int_equal(ki_factory_new_on(NULL, h->transport,
+                                       &KI_FACTORY_OPTIONS(.engine = h->engine.engine, .no_streaming_list = !streams),
+                                       &h->factory, NULL),
+                     KI_OK);
 }
 
 static void close_host(host *h) {
@@ -114,9 +115,8 @@ TEST(an_informer_is_notified_of_its_namespace_and_selectors_alone) {
             const ki_informer_options options =
                 KI_INFORMER_OPTIONS(.namespace_name = cases[i].namespace_name,
                                     .label_selector = cases[i].label_selector,
-                                    .field_selector = cases[i].field_selector, .queue = variant & 1,
-                                    .no_streaming_list = variant & 2);
-            open_host(&h);
+                                    .field_selector = cases[i].field_selector, .queue = variant & 1);
+            open_host(&h, variant & 2);
             put(&h, "ns-foo", "other", "other"); /* of no selector */
             assert_int_equal(ki_factory_informer(h.factory, &deployments, &options, &informer, NULL), KI_OK);
             assert_int_equal(ki_informer_add_handler(informer, &handler, &h, NULL), KI_OK);
@@ -141,7 +141,7 @@ TEST(an_object_comes_and_goes_with_its_labels) {
     for (ki_queue_kind kind = KI_QUEUE_IN_ORDER; kind <= KI_QUEUE_DELTA_FIFO; kind++) {
         host h;
         ki_informer *informer = NULL;
-        open_host(&h);
+        open_host(&h, true);
         put(&h, "ns-foo", "a", "production");
         assert_int_equal(ki_factory_informer(h.factory, &deployments,
                                              &KI_INFORMER_OPTIONS(.label_selector = "environment=test", .queue = kind),

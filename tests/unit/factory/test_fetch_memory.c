@@ -1,5 +1,6 @@
 /* test_fetch_memory.c: how long what was fetched is remembered, and the last state of an object that is gone: for a
  * program whose role may get objects, but not list them. On the embedded API server, in the engine's time. */
+#include "src/factory/factory.h"
 #include "tests/support/controller_stage.h"
 #include "tests/support/fetch/fetch_stage.h"
 
@@ -63,7 +64,8 @@ CONTROLLER_TEST(an_informer_that_lists_remembers_for_five_seconds_only) {
 CONTROLLER_TEST(an_absence_is_remembered_for_five_seconds_also_while_it_is_blocked) {
     fetch_fault(FETCH_COUNT_GETS);
     fetch_fault(FETCH_NO_LIST);
-    ki_informer *pods = fetch_pods(&KI_INFORMER_OPTIONS(.keep_fetched_ms = 3600 * 1000));
+    assert_true(stage_make_factory(&stage, KI_FACTORY_OPTIONS(.keep_fetched_ms = 3600 * 1000)));
+    ki_informer *pods = fetch_pods(NULL);
     stage_start(&stage);
     fetch_ask(pods, "shop/p0", 1000);
     stage_advance(&stage, KI_FETCH_REMEMBERED_MS - 1);
@@ -82,7 +84,8 @@ CONTROLLER_TEST(the_program_says_how_long_and_how_many_are_remembered) {
     fetch_fault(FETCH_COUNT_GETS);
     fetch_fault(FETCH_NO_LIST);
     put_pods(5);
-    ki_informer *pods = fetch_pods(&KI_INFORMER_OPTIONS(.keep_fetched_ms = 60000, .keep_fetched_max = 3));
+    assert_true(stage_make_factory(&stage, KI_FACTORY_OPTIONS(.keep_fetched_ms = 60000, .keep_fetched_max = 3)));
+    ki_informer *pods = fetch_pods(NULL);
     stage_start(&stage);
     ask_for(pods, 3, 1000, 59000);
     assert_int_equal(fetch_count_requests(), 3);
@@ -93,10 +96,11 @@ CONTROLLER_TEST(the_program_says_how_long_and_how_many_are_remembered) {
     fetch_ask(pods, "shop/p0", 1000); /* one of the two that went */
     stage_settle(&stage);
     assert_int_equal(fetch_count_requests(), 9);
-    ki_informer *other = NULL;
-    assert_int_equal(
-        ki_factory_informer(stage.factory, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(.keep_fetched_ms = -1), &other, NULL),
-        KI_ERR_INVALID);
+    ki_factory *other = NULL;
+    assert_int_equal(ki_factory_new_on(NULL, stage.transport,
+                                       &KI_FACTORY_OPTIONS(.engine = stage.engine.engine, .keep_fetched_ms = -1),
+                                       &other, NULL),
+                     KI_ERR_INVALID);
 }
 
 static void expect_deleted(ki_informer *pods, const char *version) {
@@ -120,7 +124,8 @@ CONTROLLER_TEST(the_last_fetched_state_of_what_is_gone_can_be_read_for_the_time_
     static const ki_indexer by_label = { .name = "v", .path = "metadata.labels.v" };
     fetch_fault(FETCH_NO_LIST);
     put_pods(1);
-    ki_informer *pods = fetch_pods(&KI_INFORMER_OPTIONS(.keep_deleted_ms = 60000, .keep_fetched_ms = 1000));
+    assert_true(stage_make_factory(&stage, KI_FACTORY_OPTIONS(.keep_fetched_ms = 1000)));
+    ki_informer *pods = fetch_pods(&KI_INFORMER_OPTIONS(.keep_deleted_ms = 60000));
     assert_int_equal(ki_informer_add_indexers(pods, &by_label, 1, NULL), KI_OK);
     stage_start(&stage);
     fetch_ask(pods, "shop/p0", 1000);
@@ -143,7 +148,8 @@ CONTROLLER_TEST(the_last_fetched_state_of_what_is_gone_can_be_read_for_the_time_
 CONTROLLER_TEST(an_object_that_comes_back_is_not_deleted) {
     fetch_fault(FETCH_NO_LIST);
     put_pods(1);
-    ki_informer *pods = fetch_pods(&KI_INFORMER_OPTIONS(.keep_deleted_ms = 60000, .keep_fetched_ms = 1000));
+    assert_true(stage_make_factory(&stage, KI_FACTORY_OPTIONS(.keep_fetched_ms = 1000)));
+    ki_informer *pods = fetch_pods(&KI_INFORMER_OPTIONS(.keep_deleted_ms = 60000));
     stage_start(&stage);
     ask_for(pods, 1, 1000, 1000);
     stage_delete(&stage, KI_PODS, "shop/p0");
@@ -158,7 +164,8 @@ CONTROLLER_TEST(an_object_that_comes_back_is_not_deleted) {
 CONTROLLER_TEST(without_keep_deleted_nothing_is_left_of_what_is_gone) {
     fetch_fault(FETCH_NO_LIST);
     put_pods(1);
-    ki_informer *pods = fetch_pods(&KI_INFORMER_OPTIONS(.keep_fetched_ms = 1000));
+    assert_true(stage_make_factory(&stage, KI_FACTORY_OPTIONS(.keep_fetched_ms = 1000)));
+    ki_informer *pods = fetch_pods(NULL);
     stage_start(&stage);
     ask_for(pods, 1, 1000, 1000);
     stage_delete(&stage, KI_PODS, "shop/p0");

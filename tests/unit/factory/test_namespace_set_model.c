@@ -134,11 +134,12 @@ static void run_seed(uint64_t seed) {
     m = cleared;
     m.seed = m.random = seed;
     assert_true(stage_open(&m.s, NULL));
-    assert_int_equal(ki_factory_informer(m.s.factory, KI_CONFIGMAPS,
-                                         &KI_INFORMER_OPTIONS(.namespace_set = "model", .queue = seed % 2,
-                                                              .no_streaming_list = seed % 3 == 0, .page_size = 2),
-                                         &m.informer, NULL),
-                     KI_OK);
+    assert_true(stage_make_factory(&m.s, KI_FACTORY_OPTIONS(.no_streaming_list = seed % 3 == 0)));
+    assert_int_equal(
+        ki_factory_informer(m.s.factory, KI_CONFIGMAPS,
+                            &KI_INFORMER_OPTIONS(.namespace_set = "model", .queue = seed % 2, .page_size = 2),
+                            &m.informer, NULL),
+        KI_OK);
     assert_int_equal(
         ki_informer_register(m.informer, &handler, &m, &KI_REGISTRATION_OPTIONS(.on_loop = true), NULL, NULL), KI_OK);
     assert_int_equal(ki_factory_start(m.s.factory, NULL), KI_OK);
