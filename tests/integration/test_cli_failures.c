@@ -424,24 +424,29 @@ static const raw_response not_allowed = {
 COMMAND_TEST(get_prints_what_can_be_listed_and_not_watched) {
     const struct {
         const char *resource, *name, *printed;
-        raw_response responses[4];
+        raw_response responses[5];
         size_t count;
         int status;
     } rows[] = {
         { "pods.metrics.k8s.io",
           NULL,
           "podmetrics.metrics.k8s.io/a\npodmetrics.metrics.k8s.io/b\n",
-          { metrics_discovery, metrics_discovery, usage, not_allowed },
-          4,
+          { metrics_discovery, metrics_discovery, not_allowed, usage, not_allowed },
+          5,
           0 },
         { "pods.metrics.k8s.io", /* metrics-server ignores field selectors */
           "b",
           "podmetrics.metrics.k8s.io/b\n",
-          { metrics_discovery, metrics_discovery, usage, not_allowed },
-          4,
+          { metrics_discovery, metrics_discovery, not_allowed, usage, not_allowed },
+          5,
           0 },
-        { "pods.metrics.k8s.io", "c", "", { metrics_discovery, metrics_discovery, usage, not_allowed }, 4, 1 },
-        { "componentstatuses", NULL, "componentstatus/etcd-0\n", { components, not_allowed }, 2, 0 },
+        { "pods.metrics.k8s.io",
+          "c",
+          "",
+          { metrics_discovery, metrics_discovery, not_allowed, usage, not_allowed },
+          5,
+          1 },
+        { "componentstatuses", NULL, "componentstatus/etcd-0\n", { not_allowed, components, not_allowed }, 3, 0 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         raw_server server;

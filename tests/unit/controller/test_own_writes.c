@@ -168,6 +168,7 @@ static ki_status apply_child_then_update_parent(ki_reconcile *call, const char *
 }
 
 static void run_pattern(bool no_wait) {
+    assert_true(stage_make_factory(&stage, KI_FACTORY_OPTIONS(.no_streaming_list = true)));
     stage_put(&stage, KI_CONFIGMAPS, "team/m", "");
     assert_int_equal(
         stage_control(&stage, KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = apply_child_then_update_parent,

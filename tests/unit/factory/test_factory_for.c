@@ -8,6 +8,12 @@
 
 static fake_list_watch source, other; /* the stage frees them after the test */
 
+static int set_up(void **state) {
+    return stage_set_up(state) || !stage_make_factory(&stage, KI_FACTORY_OPTIONS(.no_streaming_list = true));
+}
+
+#define OWN_SOURCE_TEST(name) TEST_WITH(set_up, stage_tear_down, name)
+
 static void play_step(const char *step, void *user) {
     fake_step(user, &stage.engine, step);
     stage_settle(&stage);
@@ -20,7 +26,7 @@ static ki_informer *ask_for(fake_list_watch *fake) {
     return informer;
 }
 
-CONTROLLER_TEST(an_informer_of_an_own_source_is_shared_and_freed_with_its_factory) {
+OWN_SOURCE_TEST(an_informer_of_an_own_source_is_shared_and_freed_with_its_factory) {
     ki_informer *informer = ask_for(&source), *same = NULL;
     assert_int_equal(ki_factory_informer(stage.factory, KI_PODS, NULL, &same, NULL), KI_OK);
     assert_ptr_equal(same, informer);
@@ -39,7 +45,7 @@ CONTROLLER_TEST(an_informer_of_an_own_source_is_shared_and_freed_with_its_factor
 }
 
 /* "-" is no version. */
-CONTROLLER_TEST(an_own_source_needs_no_versions) {
+OWN_SOURCE_TEST(an_own_source_needs_no_versions) {
     ki_informer *informer = ask_for(&source);
     stage_start(&stage);
     notation_play("{-: a=- b=-}; open; +c=-; ~b=-; -a=-; ? list rv=0 limit=500, watch", play_step, &source);
@@ -56,7 +62,7 @@ CONTROLLER_TEST(an_own_source_needs_no_versions) {
     assert_true(health.staleness_ms >= 0);
 }
 
-CONTROLLER_TEST(an_own_source_is_freed_once_its_informer_is_removed) {
+OWN_SOURCE_TEST(an_own_source_is_freed_once_its_informer_is_removed) {
     ki_informer *informer = ask_for(&source);
     stage_start(&stage);
     notation_play("{10: a=5}; open", play_step, &source);
@@ -66,7 +72,7 @@ CONTROLLER_TEST(an_own_source_is_freed_once_its_informer_is_removed) {
     assert_ptr_not_equal(ask_for(&other), informer);
 }
 
-CONTROLLER_TEST(a_second_source_or_a_view_of_the_same_informer_is_an_error) {
+OWN_SOURCE_TEST(a_second_source_or_a_view_of_the_same_informer_is_an_error) {
     struct pod {
         const char *phase;
     };
@@ -84,7 +90,7 @@ CONTROLLER_TEST(a_second_source_or_a_view_of_the_same_informer_is_an_error) {
     assert_non_null(informer);
 }
 
-CONTROLLER_TEST(what_an_own_source_cannot_do_is_an_error_at_the_call) {
+OWN_SOURCE_TEST(what_an_own_source_cannot_do_is_an_error_at_the_call) {
     static const ki_informer_options wrong[] = {
         { .size = sizeof(ki_informer_options), .keep_managed_fields = true },
         { .size = sizeof(ki_informer_options), .consistency_check_ms = 10000 },

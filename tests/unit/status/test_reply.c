@@ -26,7 +26,7 @@ static void start_sampler(const ki_allocator *allocator) {
 }
 
 static int set_up(void **state) {
-    int failed = stage_set_up(state);
+    int failed = stage_set_up(state) || !stage_make_factory(&stage, KI_FACTORY_OPTIONS(.no_streaming_list = true));
     if (!failed)
         start_sampler(&ki_allocator_default);
     ki_buffer_init(&reply.body, &ki_allocator_default, 0);
