@@ -86,7 +86,8 @@ static void check_field_requirement(kt_causes *causes, const char *path, yyjson_
         kt_validate_add(causes, KT_CAUSE_INVALID, key, true, "not a valid field selector key", "%s.key", path);
 }
 
-void kt_check_node_term(kt_causes *causes, const char *path, yyjson_val *term, bool checks_values) {
+/* A term that selects nodes. `checks_values`: the values must be those of labels. */
+static void check_node_term(kt_causes *causes, const char *path, yyjson_val *term, bool checks_values) {
     size_t index, count;
     yyjson_val *one;
     kt_place place;
@@ -167,11 +168,11 @@ static void check_node_affinity(kt_causes *causes, const char *path, yyjson_val 
     KT_CHECK_RULES(causes, path, affinity, rules);
     yyjson_arr_foreach(yyjson_obj_get(required, "nodeSelectorTerms"), index, count, one) {
         place = kt_place_of("%s.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[%zu]", path, index);
-        kt_check_node_term(causes, place.text, one, true);
+        check_node_term(causes, place.text, one, true);
     }
     yyjson_arr_foreach(yyjson_obj_get(affinity, "preferredDuringSchedulingIgnoredDuringExecution"), index, count, one) {
         place = kt_place_of("%s.preferredDuringSchedulingIgnoredDuringExecution[%zu].preference", path, index);
-        kt_check_node_term(causes, place.text, yyjson_obj_get(one, "preference"), false);
+        check_node_term(causes, place.text, yyjson_obj_get(one, "preference"), false);
     }
 }
 

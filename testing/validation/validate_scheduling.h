@@ -8,7 +8,5 @@
 
 /* Adds the problems of a pod's spec, whose place is `path`. */
 void kt_check_scheduling(kt_causes *causes, const char *path, yyjson_val *spec);
-/* Adds the problems of a term that selects nodes. `checks_values`: the values must be those of labels. */
-void kt_check_node_term(kt_causes *causes, const char *path, yyjson_val *term, bool checks_values);
 
 #endif
