@@ -3,6 +3,7 @@
 
 #include "testing/values/json.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define PREFIX "kinformer serve: "
@@ -40,6 +41,120 @@ static const struct {
     { "resource.k8s.io", "resourceslices" },
     { "storagemigration.k8s.io", "storageversionmigrations" },
 };
+
+/* Members whose values a real server checks and this one does not, in kinds with checks. "[]": each item of a list. */
+static const char *const members_of_pods[] = { "containers[].resizePolicy",
+                                               "containers[].restartPolicyRules",
+                                               "hostnameOverride",
+                                               "initContainers[].resizePolicy",
+                                               "initContainers[].restartPolicyRules",
+                                               "resourceClaims",
+                                               "resources",
+                                               "volumes[].azureDisk",
+                                               "volumes[].azureFile",
+                                               "volumes[].cephfs",
+                                               "volumes[].cinder",
+                                               "volumes[].csi",
+                                               "volumes[].downwardAPI",
+                                               "volumes[].ephemeral",
+                                               "volumes[].fc",
+                                               "volumes[].flexVolume",
+                                               "volumes[].flocker",
+                                               "volumes[].gcePersistentDisk",
+                                               "volumes[].glusterfs",
+                                               "volumes[].iscsi",
+                                               "volumes[].photonPersistentDisk",
+                                               "volumes[].portworxVolume",
+                                               "volumes[].projected",
+                                               "volumes[].quobyte",
+                                               "volumes[].rbd",
+                                               "volumes[].scaleIO",
+                                               "volumes[].storageos",
+                                               "volumes[].vsphereVolume",
+                                               NULL };
+static const char *const members_of_jobs[] = { "backoffLimitPerIndex", "managedBy",     "maxFailedIndexes",
+                                               "podFailurePolicy",     "successPolicy", NULL };
+static const char *const members_of_stateful_sets[] = { "volumeClaimTemplates", NULL };
+static const char *const members_of_volumes[] = { "awsElasticBlockStore",
+                                                  "azureDisk",
+                                                  "azureFile",
+                                                  "cephfs",
+                                                  "cinder",
+                                                  "csi",
+                                                  "fc",
+                                                  "flexVolume",
+                                                  "flocker",
+                                                  "gcePersistentDisk",
+                                                  "glusterfs",
+                                                  "iscsi",
+                                                  "local",
+                                                  "nodeAffinity",
+                                                  "photonPersistentDisk",
+                                                  "portworxVolume",
+                                                  "quobyte",
+                                                  "rbd",
+                                                  "scaleIO",
+                                                  "storageos",
+                                                  "vsphereVolume",
+                                                  NULL };
+static const char *const members_of_claims[] = { "selector", NULL };
+static const char *const members_of_attachments[] = { "source.inlineVolumeSpec", NULL };
+static const char *const members_of_quotas[] = { "scopeSelector", NULL };
+static const char *const members_of_device_claims[] = { "devices.constraints", NULL };
+static const char *const members_of_nodes[] = { "drivers", NULL };
+
+static const struct {
+    const char *group;
+    const char *plural;
+    const char *at; /* the struct that has the members */
+    const char *const *members;
+} unchecked_members[] = {
+    { "", "persistentvolumeclaims", "spec", members_of_claims },
+    { "", "persistentvolumes", "spec", members_of_volumes },
+    { "", "pods", "spec", members_of_pods },
+    { "", "podtemplates", "template.spec", members_of_pods },
+    { "", "replicationcontrollers", "spec.template.spec", members_of_pods },
+    { "", "resourcequotas", "spec", members_of_quotas },
+    { "apps", "daemonsets", "spec.template.spec", members_of_pods },
+    { "apps", "deployments", "spec.template.spec", members_of_pods },
+    { "apps", "replicasets", "spec.template.spec", members_of_pods },
+    { "apps", "statefulsets", "spec", members_of_stateful_sets },
+    { "apps", "statefulsets", "spec.template.spec", members_of_pods },
+    { "batch", "cronjobs", "spec.jobTemplate.spec", members_of_jobs },
+    { "batch", "cronjobs", "spec.jobTemplate.spec.template.spec", members_of_pods },
+    { "batch", "jobs", "spec", members_of_jobs },
+    { "batch", "jobs", "spec.template.spec", members_of_pods },
+    { "resource.k8s.io", "resourceclaims", "spec", members_of_device_claims },
+    { "resource.k8s.io", "resourceclaimtemplates", "spec.spec", members_of_device_claims },
+    { "storage.k8s.io", "csinodes", "spec", members_of_nodes },
+    { "storage.k8s.io", "volumeattachments", "spec", members_of_attachments },
+};
+
+/* Returns true if `path`, in an object, leads to a value. */
+static bool has_value(yyjson_val *val, const char *path) {
+    size_t size = strcspn(path, ".["), index, count;
+    const char *rest = path + size;
+    yyjson_val *member = yyjson_obj_getn(val, path, size), *item;
+    if (!*rest)
+        return member && !yyjson_is_null(member) && !(yyjson_is_ctn(member) && yyjson_get_len(member) == 0);
+    if (*rest == '.')
+        return has_value(member, rest + 1);
+    yyjson_arr_foreach(member, index, count, item) {
+        if (has_value(item, rest + sizeof "[]." - 1))
+            return true;
+    }
+    return false;
+}
+
+/* Warns of the members of one struct. */
+static void warn_members(ki_buffer *warnings, yyjson_val *root, const char *at, const char *const *members) {
+    char path[128];
+    for (; *members; members++) {
+        snprintf(path, sizeof path, "%s.%s", at, *members);
+        if (has_value(root, path))
+            ki_buffer_printf(warnings, PREFIX "the type of %s is checked, its values are not\n", path);
+    }
+}
 
 /* Returns true if a schema, or one inside it, has a CEL rule. */
 static bool has_rule(yyjson_val *schema, int depth) {
@@ -90,6 +205,11 @@ ki_status kt_unenforced_warn(kt_call *call, yyjson_val *root) {
     for (size_t i = 0; i < sizeof unchecked / sizeof unchecked[0]; i++) {
         if (strcmp(resource->group, unchecked[i].group) == 0 && strcmp(resource->plural, unchecked[i].plural) == 0)
             ki_buffer_printf(warnings, PREFIX "the types of this kind's fields are checked, their values are not\n");
+    }
+    for (size_t i = 0; i < sizeof unchecked_members / sizeof unchecked_members[0]; i++) {
+        if (strcmp(resource->group, unchecked_members[i].group) == 0 &&
+            strcmp(resource->plural, unchecked_members[i].plural) == 0)
+            warn_members(warnings, root, unchecked_members[i].at, unchecked_members[i].members);
     }
     return warnings->failed;
 }

@@ -1,5 +1,5 @@
 /* unenforced.h: objects that the server stores but does not enforce, such as webhooks, admission policies and quotas,
- * and kinds whose values it does not check. Writes of them get a Warning header. Called by change.c. */
+ * and kinds and members whose values it does not check. Writes of them get a Warning header. Called by change.c. */
 #ifndef KT_REST_UNENFORCED_H
 #define KT_REST_UNENFORCED_H
 

@@ -61,6 +61,45 @@ REST_TEST(a_kind_with_checks_has_no_such_warning) {
     assert_int_equal(server.response.warnings.size, 0);
 }
 
+REST_TEST(a_member_whose_values_are_not_checked_says_so_in_a_warning) {
+    static const struct {
+        const char *target, *body, *member; /* NULL: no warning */
+    } rows[] = {
+        { CORE "pods", "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}",
+          NULL },
+        { CORE "pods",
+          "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"volumes\":[{\"name\":\"a\",\"emptyDir\":{}},{\"name\":\"v\","
+          "\"iscsi\":"
+          "{\"targetPortal\":\"1.2.3.4\",\"iqn\":\"iqn.2001-04.com.example:a\",\"lun\":1}}],\"containers\":[{\"name\":"
+          "\"c\","
+          "\"image\":\"i\"}]}}",
+          "spec.volumes[].iscsi" },
+        { "/apis/apps/v1/namespaces/default/deployments",
+          "{\"metadata\":{\"name\":\"d\"},\"spec\":{\"selector\":{\"matchLabels\":{\"a\":\"b\"}},\"template\":{"
+          "\"metadata\":"
+          "{\"labels\":{\"a\":\"b\"}},\"spec\":{\"volumes\":[{\"name\":\"v\",\"projected\":{\"sources\":[{\"secret\":{"
+          "\"name\":"
+          "\"s\"}}]}}],\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}",
+          "spec.template.spec.volumes[].projected" },
+        { CORE "persistentvolumeclaims",
+          "{\"metadata\":{\"name\":\"e\"},\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],\"selector\":{\"matchLabels\":{"
+          "\"a\":"
+          "\"b\"}},\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}}}",
+          "spec.selector" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char wanted[160];
+        assert_int_equal(rest_post(&server, rows[i].target, rows[i].body), 201);
+        if (!rows[i].member) {
+            assert_int_equal(server.response.warnings.size, 0);
+            continue;
+        }
+        snprintf(wanted, sizeof wanted, "kinformer serve: the type of %s is checked, its values are not\n",
+                 rows[i].member);
+        assert_string_equal(server.response.warnings.data, wanted);
+    }
+}
+
 REST_TEST(data_of_more_than_a_megabyte_are_too_long) {
     ki_buffer body;
     ki_buffer_init(&body, &ki_allocator_default, 0);
