@@ -19,6 +19,7 @@ static inline void ki_refcount_init(ki_refcount *refs) {
 static inline void ki_refcount_inc(ki_refcount *refs) {
     uint32_t before = atomic_fetch_add_explicit(&refs->count, 1, memory_order_relaxed);
     KI_ASSERT(before > 0 && before < UINT32_MAX);
+    (void)before;
 }
 
 /* Returns true for the last reference, whose owner frees the object. (Uses no fence: the thread sanitizer does not

@@ -25,6 +25,7 @@ static bool unlink_post(ki_engine *engine, ki_post *post) {
     ki_mutex_lock(&engine->post_mutex);
     const void *removed = ki_map_remove(&engine->posts, key_of(&post->id));
     KI_ASSERT(removed == post);
+    (void)removed;
     bool is_wanted = !post->is_cancelled;
     ki_mutex_unlock(&engine->post_mutex);
     return is_wanted;

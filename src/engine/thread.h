@@ -25,14 +25,17 @@ ki_status ki_mutex_init(ki_mutex *mutex, ki_error *err);
 static inline void ki_mutex_destroy(ki_mutex *mutex) {
     int failed = pthread_mutex_destroy(mutex);
     KI_ASSERT_AS(!failed, "a mutex is not held when it is destroyed");
+    (void)failed;
 }
 static inline void ki_mutex_lock(ki_mutex *mutex) {
     int failed = pthread_mutex_lock(mutex);
     KI_ASSERT_AS(!failed, "a thread does not hold the mutex that it locks");
+    (void)failed;
 }
 static inline void ki_mutex_unlock(ki_mutex *mutex) {
     int failed = pthread_mutex_unlock(mutex);
     KI_ASSERT_AS(!failed, "a thread holds the mutex that it unlocks");
+    (void)failed;
 }
 /* Locks a mutex that is held for less than a microsecond: spins for a few microseconds before it sleeps. */
 void ki_mutex_lock_short(ki_mutex *mutex);

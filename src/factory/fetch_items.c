@@ -90,6 +90,7 @@ void ki_fetch_item_drop(ki_fetch_item *item) {
     ki_heap_remove(&fetcher->due, &item->due.node);
     const void *removed = ki_map_remove(&fetcher->by_key, ki_str_of(item->key));
     KI_ASSERT(removed == item);
+    (void)removed;
     atomic_fetch_sub(&fetcher->count, 1);
     ki_object_unref(item->obj);
     ki_free(fetcher->allocator, item);

@@ -239,6 +239,7 @@ ki_status ki_informer_table_remove(ki_informer_table *table, const ki_informer *
         ki_fetcher_close(entry->fetcher);
         const void *removed = ki_map_remove(&table->by_key, entry->selection->key);
         KI_ASSERT(removed == entry && !entry->next_removed);
+        (void)removed;
         table->entries[i] = NULL;
         entry->next_removed = table->removed;
         table->removed = entry;

@@ -35,9 +35,9 @@ static ki_work_item *item_of(ki_workqueue *queue, ki_str key) {
     if (!slot)
         return NULL;
     if (slot->value) {
-        const ki_work_item *known = slot->value;
+        ki_work_item *known = slot->value;
         KI_ASSERT(known->is_dirty || known->is_waiting || known->is_processing || known->failures > 0);
-        return slot->value;
+        return known;
     }
     ki_work_item *item = ki_alloc(queue->allocator, sizeof *item + key.size + 1);
     if (!item) {

@@ -147,6 +147,7 @@ void ki_work_release(ki_workqueue *queue, ki_work_item *item) {
         return;
     const void *removed = ki_map_remove(&queue->items, (ki_str){ item->key, item->key_size });
     KI_ASSERT(removed == item && !queue->freed);
+    (void)removed;
     KI_ASSERT(!ki_heap_has(&item->node));
     queue->freed = item;
 }
