@@ -146,6 +146,7 @@ static ki_status divide(ki_map *map, uint32_t hash) {
     size_t count = part->count;
     move_keys(map, part, bit, half, other);
     KI_ASSERT(half->count + other->count == count);
+    (void)count;
     set_part(map, hash, bit, half);
     set_part(map, hash | (uint32_t)bit, bit * 2, other);
     return KI_OK;
