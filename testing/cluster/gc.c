@@ -65,13 +65,8 @@ static bool waits_for_dependents(const kt_object *obj) {
 }
 
 static bool has_finalizer(yyjson_val *root, const char *name) {
-    size_t index, count;
-    yyjson_val *one;
-    yyjson_arr_foreach(yyjson_obj_get(yyjson_obj_get(root, "metadata"), "finalizers"), index, count, one) {
-        if (ki_str_equals(kt_json_str(one), name))
-            return true;
-    }
-    return false;
+    yyjson_val *finalizers = yyjson_obj_get(yyjson_obj_get(root, "metadata"), "finalizers");
+    return kt_json_list_has(finalizers, SIZE_MAX, NULL, ki_str_of(name));
 }
 
 static bool is_deleted(yyjson_val *root) {

@@ -17,22 +17,12 @@ bool kt_write_is_namespace(const kt_write *write) {
            strcmp(write->storage->info->resource->kind, "Namespace") == 0;
 }
 
-/* ---- finalizers after a deletion ---- */
-
-static bool has(yyjson_val *list, const char *name) {
-    size_t index, count;
-    yyjson_val *one;
-    yyjson_arr_foreach(list, index, count, one) {
-        if (ki_str_equals(kt_json_str(one), name))
-            return true;
-    }
-    return false;
-}
-
 static bool is_kind(const kt_write *write, const char *group, const char *plural) {
     const ki_resource *resource = write->storage->info->resource;
     return strcmp(resource->group, group) == 0 && strcmp(resource->plural, plural) == 0;
 }
+
+/* ---- finalizers after a deletion ---- */
 
 /* Appends the finalizers after the deletion as an array and sets `*ret_count`. Order and defaults are the real
  * server's: the collector's finalizers come last, replication controllers and jobs orphan their pods, events have no
@@ -42,10 +32,11 @@ static ki_status append_finalizers(const kt_write *write, yyjson_val *old, ki_bu
     bool chosen = write->propagation != KT_PROPAGATE_DEFAULT;
     bool is_event = is_kind(write, "", "events") || is_kind(write, "events.k8s.io", "events");
     bool orphans = is_kind(write, "", "replicationcontrollers") || is_kind(write, "batch", "jobs");
+    bool orphaned = kt_json_list_has(old, SIZE_MAX, NULL, KI_STR(KT_FINALIZER_ORPHAN));
+    bool foreground = kt_json_list_has(old, SIZE_MAX, NULL, KI_STR(KT_FINALIZER_FOREGROUND));
     bool wanted[2] = {
-        chosen ? write->propagation == KT_PROPAGATE_ORPHAN
-               : has(old, KT_FINALIZER_ORPHAN) || (orphans && !has(old, KT_FINALIZER_FOREGROUND)),
-        chosen ? write->propagation == KT_PROPAGATE_FOREGROUND : has(old, KT_FINALIZER_FOREGROUND),
+        chosen ? write->propagation == KT_PROPAGATE_ORPHAN : orphaned || (orphans && !foreground),
+        chosen ? write->propagation == KT_PROPAGATE_FOREGROUND : foreground,
     };
     size_t index, count, kept = 0;
     yyjson_val *one;
@@ -93,7 +84,7 @@ static ki_status finish_spec(const kt_write *write, kt_object *obj) {
     status = ki_buffer_append_string(&json, kept ? "]}}" : "}}");
     if (!status && !kept && yyjson_arr_size(yyjson_obj_get(yyjson_obj_get(root, "metadata"), "finalizers")) == 0) {
         status = kt_write_remove(write, obj, &last);
-    } else if (!status && has(finalizers, KUBERNETES)) {
+    } else if (!status && kt_json_list_has(finalizers, SIZE_MAX, NULL, KI_STR(KUBERNETES))) {
         status = kt_json_read_trusted(allocator, (ki_str){ json.data, json.size }, &made, NULL);
         if (!status)
             status = kt_write_update(write, obj, root, yyjson_doc_get_root(made), root, &last);

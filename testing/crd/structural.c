@@ -26,16 +26,6 @@ static bool flag(yyjson_val *schema, const char *name) {
     return yyjson_get_bool(yyjson_obj_get(schema, name));
 }
 
-static bool is_listed(yyjson_val *list, ki_str name) {
-    size_t index, count;
-    yyjson_val *one;
-    yyjson_arr_foreach(list, index, count, one) {
-        if (ki_str_equal(kt_json_str(one), name))
-            return true;
-    }
-    return false;
-}
-
 static void check_list(walk *w, yyjson_val *schema) {
     yyjson_val *items = yyjson_obj_get(schema, "items"), *keys = yyjson_obj_get(schema, "x-kubernetes-list-map-keys");
     size_t index, count;
@@ -50,7 +40,8 @@ static void check_list(walk *w, yyjson_val *schema) {
         yyjson_val *property =
             name.size ? yyjson_obj_getn(yyjson_obj_get(items, "properties"), name.data, name.size) : NULL;
         char member[256];
-        if (!property || yyjson_obj_get(property, "default") || is_listed(yyjson_obj_get(items, "required"), name))
+        if (!property || yyjson_obj_get(property, "default") ||
+            kt_json_list_has(yyjson_obj_get(items, "required"), SIZE_MAX, NULL, name))
             continue;
         snprintf(member, sizeof member, ".items.properties[%.*s].default", (int)name.size, name.data);
         add_problem(

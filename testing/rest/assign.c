@@ -3,6 +3,7 @@
 
 #include "testing/rest/admit.h"
 #include "testing/rest/service.h"
+#include "testing/values/json.h"
 
 /* Sets the label kubernetes.io/metadata.name of a namespace. A body without metadata stays as it is: the check of its
  * name rejects it. */
@@ -68,11 +69,6 @@ static bool complete_job(yyjson_mut_doc *doc, yyjson_mut_val *root, ki_str name,
     return yyjson_mut_obj_put(meta, yyjson_mut_str(doc, "labels"), yyjson_mut_val_mut_copy(doc, labels));
 }
 
-static bool has(yyjson_val *obj, const char *name) {
-    yyjson_val *val = yyjson_obj_get(obj, name);
-    return val && !yyjson_is_null(val);
-}
-
 static bool is_of(yyjson_mut_val *source, const char *group, const char *kind) {
     yyjson_mut_val *given = yyjson_mut_obj_get(source, "apiGroup");
     return yyjson_mut_equals_str(yyjson_mut_obj_get(source, "kind"), kind) &&
@@ -85,16 +81,17 @@ static bool complete_claim(yyjson_mut_doc *doc, yyjson_mut_val *root, yyjson_val
     static const char first[] = "dataSource", second[] = "dataSourceRef", ns[] = "namespace";
     yyjson_val *old = yyjson_obj_get(old_root, "spec");
     yyjson_mut_val *spec = yyjson_mut_obj_get(root, "spec");
-    if (!yyjson_mut_is_obj(spec) || has(old, first) != has(old, second)) /* written by the program itself */
+    if (!yyjson_mut_is_obj(spec) ||
+        kt_json_has(old, first) != kt_json_has(old, second)) /* written by the program itself */
         return true;
     yyjson_mut_val *source = yyjson_mut_obj_get(spec, first), *ref = yyjson_mut_obj_get(spec, second);
     bool is_foreign = yyjson_mut_get_len(yyjson_mut_obj_get(ref, ns)) > 0;
-    if (source && !has(old, first) && !is_of(source, "", "PersistentVolumeClaim") &&
+    if (source && !kt_json_has(old, first) && !is_of(source, "", "PersistentVolumeClaim") &&
         !is_of(source, "snapshot.storage.k8s.io", "VolumeSnapshot")) {
         yyjson_mut_obj_remove_key(spec, first);
         source = NULL;
     }
-    if (is_foreign && !has(old, second)) {
+    if (is_foreign && !kt_json_has(old, second)) {
         yyjson_mut_obj_remove_key(spec, second);
         ref = NULL;
     }

@@ -13,14 +13,16 @@ enum {
     FIELD_SIZE = 512
 };
 
-static const ki_str nothing = { NULL, 0 };
-
 bool kt_is_nothing(yyjson_val *val) {
     return !val || yyjson_is_null(val) || (yyjson_is_ctn(val) && yyjson_get_len(val) == 0);
 }
 
 bool kt_is_same(kt_checked *c, yyjson_val *a, yyjson_val *b) {
     return kt_is_nothing(a) || kt_is_nothing(b) ? kt_is_nothing(a) == kt_is_nothing(b) : kt_equal(&c->arena, a, b);
+}
+
+bool kt_is_earlier(yyjson_val *list, size_t end, const char *key, ki_str text) {
+    return end <= KT_COMPARED_MAX && kt_json_list_has(list, end, key, text);
 }
 
 void kt_validate_add(kt_causes *causes, kt_cause_type type, ki_str value, bool quoted, const char *detail,
@@ -34,7 +36,7 @@ void kt_validate_add(kt_causes *causes, kt_cause_type type, ki_str value, bool q
 }
 
 void kt_add_required(kt_checked *c, const char *field) {
-    kt_causes_add(c->causes, KT_CAUSE_REQUIRED, field, nothing, "");
+    kt_causes_add(c->causes, KT_CAUSE_REQUIRED, field, KI_STR(""), "");
 }
 
 void kt_add_json(kt_checked *c, const char *field, yyjson_val *val, const char *detail) {
@@ -140,11 +142,11 @@ static void check_expression(kt_causes *causes, const char *field, size_t at, yy
     size_t index, count;
     snprintf(place, sizeof place, "%s.matchExpressions[%zu].key", field, at);
     if (is_set && !yyjson_arr_size(values))
-        kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true,
+        kt_validate_add(causes, KT_CAUSE_REQUIRED, KI_STR(""), true,
                         "must be specified when `operator` is 'In' or 'NotIn'", "%s.matchExpressions[%zu].values",
                         field, at);
     else if (is_presence && yyjson_arr_size(values))
-        kt_validate_add(causes, KT_CAUSE_FORBIDDEN, nothing, true,
+        kt_validate_add(causes, KT_CAUSE_FORBIDDEN, KI_STR(""), true,
                         "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
                         "%s.matchExpressions[%zu].values", field, at);
     else if (!is_set && !is_presence)

@@ -7,6 +7,10 @@
 
 #include <yyjson.h>
 
+enum {
+    KT_COMPARED_MAX = 1000 /* elements of a list that are compared with each other */
+};
+
 typedef struct kt_checked {
     kt_causes *causes;
     kt_arena arena;
@@ -25,6 +29,10 @@ typedef struct kt_checked {
 bool kt_is_nothing(yyjson_val *val);
 /* Returns true if the values are equal, or both nothing. */
 bool kt_is_same(kt_checked *c, yyjson_val *a, yyjson_val *b);
+
+/* Returns true if `text` is one of the first `end` elements of a list, or their text at `key` if that is not NULL.
+ * Returns false for an `end` of more than KT_COMPARED_MAX. */
+bool kt_is_earlier(yyjson_val *list, size_t end, const char *key, ki_str text);
 
 /* Adds a cause for the field that `format` and its arguments name. Ignores causes after the first hundred. */
 void kt_validate_add(kt_causes *causes, kt_cause_type type, ki_str value, bool quoted, const char *detail,

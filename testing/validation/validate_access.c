@@ -15,8 +15,6 @@ enum {
     USER_PRIORITY_MAX = 1000000000
 };
 
-static const ki_str nothing = { NULL, 0 };
-
 void kt_check_role(kt_checked *c) {
     bool is_local = strcmp(c->what, "Role") == 0;
     size_t index, count;
@@ -35,10 +33,10 @@ void kt_check_role(kt_checked *c) {
             continue;
         }
         if (!has_groups)
-            kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true,
+            kt_validate_add(c->causes, KT_CAUSE_REQUIRED, KI_STR(""), true,
                             "resource rules must supply at least one api group", "rules[%zu].apiGroups", index);
         if (!has_resources)
-            kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true,
+            kt_validate_add(c->causes, KT_CAUSE_REQUIRED, KI_STR(""), true,
                             "resource rules must supply at least one resource", "rules[%zu].resources", index);
     }
 }
@@ -53,14 +51,14 @@ static void check_subject(kt_checked *c, size_t at, yyjson_val *subject, bool is
         kt_validate_add(c->causes, KT_CAUSE_NOT_SUPPORTED, kind.size ? kind : KI_STR(""), true,
                         "supported values: \"ServiceAccount\", \"User\", \"Group\"", "subjects[%zu].kind", at);
     if (!name.size)
-        kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true, "", "subjects[%zu].name", at);
+        kt_validate_add(c->causes, KT_CAUSE_REQUIRED, KI_STR(""), true, "", "subjects[%zu].name", at);
     else if (why)
         kt_validate_add(c->causes, KT_CAUSE_INVALID, name, true, why, "subjects[%zu].name", at);
     if (is_account && group.size)
         kt_validate_add(c->causes, KT_CAUSE_NOT_SUPPORTED, group, true, "supported values: \"\"",
                         "subjects[%zu].apiGroup", at);
     if (is_account && !is_local && !kt_json_get_str(subject, "namespace").size)
-        kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true, "", "subjects[%zu].namespace", at);
+        kt_validate_add(c->causes, KT_CAUSE_REQUIRED, KI_STR(""), true, "", "subjects[%zu].namespace", at);
     if ((ki_str_equals(kind, "User") || ki_str_equals(kind, "Group")) && group.size && !ki_str_equals(group, RBAC))
         kt_validate_add(c->causes, KT_CAUSE_NOT_SUPPORTED, group, true, "supported values: \"" RBAC "\"",
                         "subjects[%zu].apiGroup", at);
@@ -134,9 +132,9 @@ void kt_check_priority_class(kt_checked *c) {
         return;
     if (!ki_str_starts_with(name, KI_STR("system-"))) {
         if (value > USER_PRIORITY_MAX)
-            kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "value", nothing,
+            kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "value", KI_STR(""),
                           "maximum allowed value of a user defined priority is 1000000000");
     } else if (error[0]) {
-        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "metadata.name", nothing, why);
+        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "metadata.name", KI_STR(""), why);
     }
 }

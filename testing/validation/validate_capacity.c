@@ -12,11 +12,8 @@
 
 enum {
     FIELD_SIZE = 512,
-    COMPARED_MAX = 200, /* elements of a list that are compared with each other */
-    AMOUNTS_MAX = 200   /* of a limit that are compared with each other */
+    AMOUNTS_MAX = 200 /* of a limit that are compared with each other */
 };
-
-static const ki_str nothing = { NULL, 0 };
 
 /* ---- nodes ---- */
 
@@ -73,7 +70,7 @@ static void check_taints(kt_checked *c) {
             kt_add_required(c, field);
         else
             kt_check_one_of(c->causes, field, effect, "NoSchedule,PreferNoSchedule,NoExecute");
-        if (index < COMPARED_MAX && is_earlier_taint(taints, index, taint))
+        if (index < KT_COMPARED_MAX && is_earlier_taint(taints, index, taint))
             add_duplicate_taint(c, index, taint);
     }
 }
@@ -119,7 +116,7 @@ static void check_node_change(kt_checked *c) {
         kt_add_json(c, "spec.providerID", NULL,
                     id.size ? "field cannot be modified once set" : "field cannot be cleared once set");
     if (yyjson_arr_size(blocks) && !kt_is_same(c, blocks, yyjson_obj_get(c->spec, "podCIDRs")))
-        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.podCIDRs", nothing,
+        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.podCIDRs", KI_STR(""),
                       "node updates may not change podCIDR except from \"\" to valid");
 }
 
@@ -146,25 +143,13 @@ static void check_limits(kt_checked *c, const char *path, yyjson_val *limits) {
     }
 }
 
-static bool has_scope(yyjson_val *scopes, const char *scope) {
-    size_t index, count;
-    yyjson_val *one;
-    yyjson_arr_foreach(scopes, index, count, one) {
-        if (index == COMPARED_MAX)
-            break;
-        if (yyjson_equals_str(one, scope))
-            return true;
-    }
-    return false;
-}
-
 static bool has_all_scopes(yyjson_val *scopes, yyjson_val *others) {
     size_t index, count;
     yyjson_val *one;
     yyjson_arr_foreach(others, index, count, one) {
-        if (index == COMPARED_MAX)
+        if (index == KT_COMPARED_MAX)
             break;
-        if (!has_scope(scopes, yyjson_get_str(one)))
+        if (!kt_is_earlier(scopes, KT_COMPARED_MAX, NULL, kt_json_str(one)))
             return false;
     }
     return true;
@@ -183,8 +168,10 @@ static void check_scopes(kt_checked *c) {
         if (!is_known)
             kt_add_json(c, "spec.scopes", scopes, "unsupported scope");
     }
-    if ((has_scope(scopes, "BestEffort") && has_scope(scopes, "NotBestEffort")) ||
-        (has_scope(scopes, "Terminating") && has_scope(scopes, "NotTerminating")))
+    if ((kt_is_earlier(scopes, KT_COMPARED_MAX, NULL, KI_STR("BestEffort")) &&
+         kt_is_earlier(scopes, KT_COMPARED_MAX, NULL, KI_STR("NotBestEffort"))) ||
+        (kt_is_earlier(scopes, KT_COMPARED_MAX, NULL, KI_STR("Terminating")) &&
+         kt_is_earlier(scopes, KT_COMPARED_MAX, NULL, KI_STR("NotTerminating"))))
         kt_add_json(c, "spec.scopes", scopes, "conflicting scopes");
     if (c->old && (!has_all_scopes(scopes, old) || !has_all_scopes(old, scopes)))
         kt_add_json(c, "spec.scopes", scopes, KT_IMMUTABLE);
@@ -311,15 +298,15 @@ static void check_limit(kt_checked *c, size_t at, yyjson_val *item) {
         if (!is_pod || (i != 2 && i != 3))
             check_member(c, path, item, members[i]);
         else if (yyjson_obj_size(yyjson_obj_get(item, members[i][0])))
-            kt_validate_add(c->causes, KT_CAUSE_FORBIDDEN, nothing, true, "may not be specified when `type` is 'Pod'",
-                            "%s.%s", path, members[i][0]);
+            kt_validate_add(c->causes, KT_CAUSE_FORBIDDEN, KI_STR(""), true,
+                            "may not be specified when `type` is 'Pod'", "%s.%s", path, members[i][0]);
     }
     check_all_amounts(c, path, item);
 }
 
 void kt_check_limit_range(kt_checked *c) {
-    yyjson_val *limits = yyjson_obj_get(c->spec, "limits"), *item, *other;
-    size_t index, count, k, other_count;
+    yyjson_val *limits = yyjson_obj_get(c->spec, "limits"), *item;
+    size_t index, count;
     yyjson_arr_foreach(limits, index, count, item) {
         ki_str type = kt_json_get_str(item, "type");
         char field[64];
@@ -329,17 +316,11 @@ void kt_check_limit_range(kt_checked *c) {
         kt_check_key(c->causes, field, type);
         if (!ki_label_check_key(type) && !is_standard && !memchr(type.data, '/', type.size))
             kt_causes_add(c->causes, KT_CAUSE_INVALID, field, type, "must be a standard limit type or fully qualified");
-        yyjson_arr_foreach(limits, k, other_count, other) {
-            if (k >= index || k >= COMPARED_MAX)
-                break;
-            if (!ki_str_equal(kt_json_get_str(other, "type"), type))
-                continue;
-            kt_validate_add(c->causes, KT_CAUSE_DUPLICATE, type, true, "", "spec.limits[%zu].type", index);
-            break;
-        }
+        if (kt_is_earlier(limits, index, "type", type))
+            kt_causes_add(c->causes, KT_CAUSE_DUPLICATE, field, type, "");
         if (ki_str_equals(type, "PersistentVolumeClaim") && !amount_of(item, "min", KI_STR("storage")).is_given &&
             !amount_of(item, "max", KI_STR("storage")).is_given)
-            kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true,
+            kt_validate_add(c->causes, KT_CAUSE_REQUIRED, KI_STR(""), true,
                             "either minimum or maximum storage value is required, but neither was provided",
                             "spec.limits[%zu].limits", index);
         check_limit(c, index, item);

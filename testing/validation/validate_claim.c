@@ -8,16 +8,8 @@
 #include <stdio.h>
 
 enum {
-    FIELD_SIZE = 96,
-    COMPARED_MAX = 200 /* names that are compared with each other */
+    FIELD_SIZE = 96
 };
-
-static const ki_str nothing = { NULL, 0 };
-
-static bool has(yyjson_val *obj, const char *name) {
-    yyjson_val *val = yyjson_obj_get(obj, name);
-    return val && !yyjson_is_null(val);
-}
 
 /* Checks a request, or one of those of which the first available one is taken. */
 static void check_devices(kt_checked *c, const char *path, yyjson_val *request) {
@@ -26,7 +18,7 @@ static void check_devices(kt_checked *c, const char *path, yyjson_val *request) 
     const char *why = class.size ? ki_label_check_subdomain(class) : NULL;
     char field[FIELD_SIZE + 64];
     if (!class.size)
-        kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true, "", "%s.deviceClassName", path);
+        kt_validate_add(c->causes, KT_CAUSE_REQUIRED, KI_STR(""), true, "", "%s.deviceClassName", path);
     else if (why)
         kt_validate_add(c->causes, KT_CAUSE_INVALID, class, true, why, "%s.deviceClassName", path);
     if (mode.size)
@@ -41,20 +33,12 @@ static void check_devices(kt_checked *c, const char *path, yyjson_val *request) 
 static void check_name(kt_checked *c, const char *path, yyjson_val *list, size_t at, yyjson_val *one) {
     ki_str name = kt_json_get_str(one, "name");
     const char *why = name.size ? kt_validate_dns_label(name) : NULL;
-    size_t index, count;
-    yyjson_val *other;
     if (!name.size)
-        kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true, "", "%s.name", path);
+        kt_validate_add(c->causes, KT_CAUSE_REQUIRED, KI_STR(""), true, "", "%s.name", path);
     else if (why)
         kt_validate_add(c->causes, KT_CAUSE_INVALID, name, true, why, "%s.name", path);
-    yyjson_arr_foreach(list, index, count, other) {
-        if (index >= at || index >= COMPARED_MAX)
-            break;
-        if (!ki_str_equal(kt_json_get_str(other, "name"), name))
-            continue;
+    if (kt_is_earlier(list, at, "name", name))
         kt_add_json_as(c, KT_CAUSE_DUPLICATE, path, one, "");
-        break;
-    }
 }
 
 static void check_requests(kt_checked *c, const char *base, yyjson_val *spec) {
@@ -62,7 +46,7 @@ static void check_requests(kt_checked *c, const char *base, yyjson_val *spec) {
     size_t index, count, at, choice_count;
     yyjson_arr_foreach(requests, index, count, request) {
         yyjson_val *choices = yyjson_obj_get(request, "firstAvailable");
-        bool has_choices = yyjson_arr_size(choices), is_exact = has(request, "exactly");
+        bool has_choices = yyjson_arr_size(choices), is_exact = kt_json_has(request, "exactly");
         char path[FIELD_SIZE], inner[FIELD_SIZE + 48];
         snprintf(path, sizeof path, "%s.devices.requests[%zu]", base, index);
         check_name(c, path, requests, index, request);
@@ -70,7 +54,7 @@ static void check_requests(kt_checked *c, const char *base, yyjson_val *spec) {
             kt_add_json(c, path, NULL,
                         "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set");
         else if (!has_choices && !is_exact)
-            kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true,
+            kt_validate_add(c->causes, KT_CAUSE_REQUIRED, KI_STR(""), true,
                             "exactly one of `exactly` or `firstAvailable` is required", "%s", path);
         else if (is_exact) {
             snprintf(inner, sizeof inner, "%s.exactly", path);
@@ -96,7 +80,7 @@ void kt_check_resource_claim_status(kt_checked *c) {
     yyjson_val *status = yyjson_obj_get(c->root, "status"), *old = yyjson_obj_get(c->old, "status");
     yyjson_val *allocation = yyjson_obj_get(status, "allocation"), *before = yyjson_obj_get(old, "allocation");
     if (yyjson_arr_size(yyjson_obj_get(status, "reservedFor")) && !yyjson_is_obj(allocation))
-        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "status.reservedFor", nothing,
+        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "status.reservedFor", KI_STR(""),
                       "may not be specified when `allocated` is not set");
     if (yyjson_is_obj(before) && yyjson_is_obj(allocation) && !kt_is_same(c, before, allocation))
         kt_add_json(c, "status.allocation", NULL, KT_IMMUTABLE);

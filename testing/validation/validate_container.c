@@ -14,23 +14,8 @@
 #define PROFILES "Localhost,RuntimeDefault,Unconfined"
 
 enum {
-    FIELD_SIZE = 256,
-    COMPARED_MAX = 1000 /* elements of a list whose names are compared */
+    FIELD_SIZE = 256
 };
-
-static const ki_str nothing = { NULL, 0 };
-
-static bool is_named(yyjson_val *list, ki_str name, size_t before) {
-    size_t index, count;
-    yyjson_val *one;
-    yyjson_arr_foreach(list, index, count, one) {
-        if (index == before || index == COMPARED_MAX)
-            return false;
-        if (ki_str_equal(kt_json_get_str(one, "name"), name))
-            return true;
-    }
-    return false;
-}
 
 /* Checks that the name of the container `one` (`list[index]`) at `path` is a DNS label and is neither earlier in
  * `list` nor in `other`. */
@@ -42,7 +27,7 @@ static void check_name(kt_causes *causes, const char *path, yyjson_val *list, si
         kt_check_dns_label(causes, field.text, name);
     else
         kt_causes_add(causes, KT_CAUSE_REQUIRED, field.text, name, "");
-    if (name.size && index < COMPARED_MAX && (is_named(list, name, index) || is_named(other, name, SIZE_MAX)))
+    if (name.size && (kt_is_earlier(list, index, "name", name) || kt_is_earlier(other, KT_COMPARED_MAX, "name", name)))
         kt_causes_add(causes, KT_CAUSE_DUPLICATE, field.text, name, "");
 }
 
@@ -53,7 +38,7 @@ static void check_port_names(kt_causes *causes, const char *path, yyjson_val *po
     yyjson_val *port;
     yyjson_arr_foreach(ports, index, count, port) {
         ki_str name = kt_json_get_str(port, "name");
-        if (name.size && index < COMPARED_MAX && is_named(ports, name, index))
+        if (name.size && kt_is_earlier(ports, index, "name", name))
             kt_validate_add(causes, KT_CAUSE_DUPLICATE, name, true, "", "%s.ports[%zu].name", path, index);
     }
 }
@@ -92,7 +77,7 @@ static void check_host_ports(kt_causes *causes, const char *path, yyjson_val *co
             int64_t number = yyjson_get_sint(yyjson_obj_get(port, "hostPort"));
             ki_str protocol = kt_json_get_str(port, "protocol"), ip = kt_json_get_str(port, "hostIP");
             char shown[96];
-            if (!number || compared++ > COMPARED_MAX)
+            if (!number || compared++ > KT_COMPARED_MAX)
                 continue;
             snprintf(shown, sizeof shown, "%.*s/%.*s/%" PRId64, protocol.size ? (int)protocol.size % 16 : 3,
                      protocol.size ? protocol.data : "TCP", (int)ip.size % 48, ip.size ? ip.data : "", number);
@@ -142,8 +127,8 @@ static void check_request(kt_causes *causes, const char *path, ki_str name, cons
     ki_quantity limit;
     char shown[KI_QUANTITY_SIZE], most[KI_QUANTITY_SIZE], detail[FIELD_SIZE + KI_QUANTITY_SIZE];
     if (!limit_val && !is_overcommitted(name))
-        kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true, "Limit must be set for non overcommitable resources",
-                        "%s.limits", path);
+        kt_validate_add(causes, KT_CAUSE_REQUIRED, KI_STR(""), true,
+                        "Limit must be set for non overcommitable resources", "%s.limits", path);
     if (!limit_val || !ki_quantity_parse(kt_json_str(limit_val), &limit))
         return;
     int order = ki_quantity_compare(request, &limit);
@@ -280,19 +265,6 @@ static void check_sources(kt_causes *causes, const char *path, yyjson_val *conta
 
 /* ---- mounts ---- */
 
-/* Returns true if an element of `list` before `end` has this text. */
-static bool has_text(yyjson_val *list, const char *member, ki_str text, size_t end) {
-    size_t index, count;
-    yyjson_val *one;
-    yyjson_arr_foreach(list, index, count, one) {
-        if (index == end || index == COMPARED_MAX)
-            break;
-        if (ki_str_equal(kt_json_get_str(one, member), text))
-            return true;
-    }
-    return false;
-}
-
 static void check_mounts(kt_causes *causes, const char *path, yyjson_val *container, const kt_volumes *volumes) {
     static const kt_rule rules[] = {
         KT_REQUIRED("volumeMounts[].name", ""),
@@ -315,13 +287,13 @@ static void check_mounts(kt_causes *causes, const char *path, yyjson_val *contai
         ki_str expression = kt_json_get_str(one, "subPathExpr");
         if (!kt_has_volume(volumes, name))
             kt_validate_add(causes, KT_CAUSE_NOT_FOUND, name, true, "", "%s[%zu].name", list.text, index);
-        if (has_text(mounts, "mountPath", place, index))
+        if (kt_is_earlier(mounts, index, "mountPath", place))
             kt_validate_add(causes, KT_CAUSE_INVALID, place, true, "must be unique", "%s[%zu].mountPath", list.text,
                             index);
-        if (has_text(devices, "name", name, SIZE_MAX))
+        if (kt_is_earlier(devices, KT_COMPARED_MAX, "name", name))
             kt_validate_add(causes, KT_CAUSE_INVALID, name, true, "must not already exist in volumeDevices",
                             "%s[%zu].name", list.text, index);
-        if (has_text(devices, "devicePath", place, SIZE_MAX))
+        if (kt_is_earlier(devices, KT_COMPARED_MAX, "devicePath", place))
             kt_validate_add(causes, KT_CAUSE_INVALID, place, true, "must not already exist as a path in volumeDevices",
                             "%s[%zu].mountPath", list.text, index);
         if (expression.size && kt_json_get_str(one, "subPath").size)
@@ -349,14 +321,14 @@ static void check_devices(kt_causes *causes, const char *path, yyjson_val *conta
             kt_validate_add(causes, KT_CAUSE_INVALID, name, true,
                             "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode",
                             "%s.name", list.text);
-        if (name.size && has_text(devices, "name", name, index))
+        if (name.size && kt_is_earlier(devices, index, "name", name))
             kt_validate_add(causes, KT_CAUSE_INVALID, name, true, "must be unique", "%s.name", list.text);
-        if (has_text(devices, "devicePath", place, index))
+        if (kt_is_earlier(devices, index, "devicePath", place))
             kt_validate_add(causes, KT_CAUSE_INVALID, place, true, "must be unique", "%s.devicePath", list.text);
-        if (has_text(mounts, "name", name, SIZE_MAX))
+        if (kt_is_earlier(mounts, KT_COMPARED_MAX, "name", name))
             kt_validate_add(causes, KT_CAUSE_INVALID, name, true, "must not already exist in volumeMounts", "%s.name",
                             list.text);
-        if (has_text(mounts, "mountPath", place, SIZE_MAX))
+        if (kt_is_earlier(mounts, KT_COMPARED_MAX, "mountPath", place))
             kt_validate_add(causes, KT_CAUSE_INVALID, place, true, "must not already exist as a path in volumeMounts",
                             "%s.devicePath", list.text);
     }
@@ -409,7 +381,7 @@ void kt_check_containers(kt_causes *causes, const char *path, yyjson_val *spec, 
     size_t index, count;
     kt_place place;
     if (yyjson_arr_size(containers) == 0)
-        kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true, "", "%s.containers", path);
+        kt_validate_add(causes, KT_CAUSE_REQUIRED, KI_STR(""), true, "", "%s.containers", path);
     yyjson_arr_foreach(containers, index, count, one) {
         place = kt_place_of("%s.containers[%zu]", path, index);
         check_name(causes, place.text, containers, index, one, NULL);

@@ -12,8 +12,6 @@ enum {
     SIZE_LIMIT = 1024 * 1024 /* bytes of all values */
 };
 
-static const ki_str nothing = { NULL, 0 };
-
 static const char *key_problem(ki_str key) {
     if (ki_str_equals(key, "."))
         return "must not be '.'";
@@ -63,17 +61,17 @@ static size_t size_of(yyjson_val *map, bool is_base64) {
 
 static void check_size(kt_checked *c, const char *field, size_t size) {
     if (size > SIZE_LIMIT)
-        kt_causes_add(c->causes, KT_CAUSE_TOO_LONG, field, nothing, "may not be more than 1048576 bytes");
+        kt_causes_add(c->causes, KT_CAUSE_TOO_LONG, field, KI_STR(""), "may not be more than 1048576 bytes");
 }
 
 static void check_marked_immutable(kt_checked *c, const char *const *members) {
     if (!yyjson_get_bool(yyjson_obj_get(c->old, "immutable")))
         return;
     if (!yyjson_get_bool(yyjson_obj_get(c->root, "immutable")))
-        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "immutable", nothing, MARKED_IMMUTABLE);
+        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "immutable", KI_STR(""), MARKED_IMMUTABLE);
     for (; *members; members++) {
         if (!kt_is_same(c, yyjson_obj_get(c->old, *members), yyjson_obj_get(c->root, *members)))
-            kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, *members, nothing, MARKED_IMMUTABLE);
+            kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, *members, KI_STR(""), MARKED_IMMUTABLE);
     }
 }
 
@@ -137,7 +135,7 @@ void kt_check_secret(kt_checked *c) {
         for (const char *const *key = typed[i].keys; ki_str_equals(type, typed[i].type) && *key; key++) {
             yyjson_val *bytes = yyjson_obj_get(data, *key), *given = yyjson_obj_get(text, *key);
             if (!bytes && !given)
-                kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true, "", "data[%s]", *key);
+                kt_validate_add(c->causes, KT_CAUSE_REQUIRED, KI_STR(""), true, "", "data[%s]", *key);
             else if (typed[i].is_json)
                 check_json(c, *key, bytes, given);
         }

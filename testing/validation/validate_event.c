@@ -11,13 +11,6 @@ enum {
     DETAIL_SIZE = 64
 };
 
-static const ki_str nothing = { NULL, 0 };
-
-static bool has(yyjson_val *obj, const char *name) {
-    yyjson_val *val = yyjson_obj_get(obj, name);
-    return val && !yyjson_is_null(val);
-}
-
 static void check_length(kt_checked *c, const char *field, ki_str text, size_t most) {
     char why[DETAIL_SIZE];
     snprintf(why, sizeof why, "can have at most %zu characters", most);
@@ -54,11 +47,11 @@ static void check_strictly(kt_checked *c) {
     ki_str type = kt_json_get_str(c->root, "type");
     yyjson_val *series = yyjson_obj_get(c->root, "series");
     char why[DETAIL_SIZE];
-    if (has(c->root, "series") && yyjson_get_sint(yyjson_obj_get(series, "count")) < 2)
+    if (kt_json_has(c->root, "series") && yyjson_get_sint(yyjson_obj_get(series, "count")) < 2)
         kt_causes_add(c->causes, KT_CAUSE_INVALID, "series.count", KI_STR(""), "should be at least 2");
-    if (has(c->root, "series") && !has(series, "lastObservedTime"))
+    if (kt_json_has(c->root, "series") && !kt_json_has(series, "lastObservedTime"))
         kt_add_required(c, "series.lastObservedTime");
-    if (!has(c->root, "eventTime"))
+    if (!kt_json_has(c->root, "eventTime"))
         kt_add_required(c, "eventTime");
     snprintf(why, sizeof why, "has invalid value: %.*s", (int)(type.size < 40 ? type.size : 40),
              type.size ? type.data : "");
@@ -97,13 +90,13 @@ static void check_kept(kt_checked *c) {
 }
 
 void kt_check_event(kt_checked *c) {
-    bool is_core = strcmp(c->what, "event") == 0, is_new_form = has(c->root, "eventTime");
+    bool is_core = strcmp(c->what, "event") == 0, is_new_form = kt_json_has(c->root, "eventTime");
     ki_str ns = kt_json_get_str(yyjson_obj_get(c->root, is_core ? "involvedObject" : "regarding"), "namespace");
     bool is_default = ki_str_equals(c->ns, "default");
     bool is_allowed = ns.size ? is_new_form || ki_str_equal(ns, c->ns)
                               : is_default || (is_new_form && ki_str_equals(c->ns, "kube-system"));
     if (!is_allowed)
-        kt_causes_add(c->causes, KT_CAUSE_INVALID, "involvedObject.namespace", ns.size ? ns : nothing,
+        kt_causes_add(c->causes, KT_CAUSE_INVALID, "involvedObject.namespace", ns.size ? ns : KI_STR(""),
                       "does not match event.namespace");
     if (is_new_form)
         check_new_form(c, is_core);

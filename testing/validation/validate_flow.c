@@ -19,15 +19,8 @@ enum {
     DEFAULT_HAND = 8
 };
 
-static const ki_str nothing = { NULL, 0 };
-
-static bool has(yyjson_val *obj, const char *name) {
-    yyjson_val *val = yyjson_obj_get(obj, name);
-    return val && !yyjson_is_null(val);
-}
-
 static void add_required(kt_checked *c, const char *path, const char *name, const char *why) {
-    kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true, why, "%s.%s", path, name);
+    kt_validate_add(c->causes, KT_CAUSE_REQUIRED, KI_STR(""), true, why, "%s.%s", path, name);
 }
 
 static void add_number(kt_checked *c, const char *path, const char *name, int64_t number, const char *why) {
@@ -39,16 +32,6 @@ static void add_number(kt_checked *c, const char *path, const char *name, int64_
 /* Adds a text, or the empty one. */
 static void add_text(kt_checked *c, const char *path, const char *name, ki_str text, const char *why) {
     kt_validate_add(c->causes, KT_CAUSE_INVALID, text.size ? text : KI_STR(""), true, why, "%s.%s", path, name);
-}
-
-static bool has_star(yyjson_val *list) {
-    size_t index, count;
-    yyjson_val *one;
-    yyjson_arr_foreach(list, index, count, one) {
-        if (yyjson_equals_str(one, "*"))
-            return true;
-    }
-    return false;
 }
 
 /* ---- flow schemas ---- */
@@ -78,7 +61,7 @@ static void check_subject(kt_checked *c, const char *path, yyjson_val *subject) 
                         "supported values: \"Group\", \"ServiceAccount\", \"User\"", "%s.kind", path);
     for (size_t i = 0; i < 3 && own < 3; i++) {
         yyjson_val *member = yyjson_obj_get(subject, members[i]);
-        bool is_given = has(subject, members[i]);
+        bool is_given = kt_json_has(subject, members[i]);
         char why[96], name[32];
         snprintf(name, sizeof name, "%s.name", members[i]);
         snprintf(why, sizeof why, "%s is %s when subject kind is %s'%s'", members[i],
@@ -90,7 +73,7 @@ static void check_subject(kt_checked *c, const char *path, yyjson_val *subject) 
         else if (i == own && !kt_json_get_str(member, "name").size)
             add_required(c, path, name, "");
         else if (i != own && is_given)
-            kt_validate_add(c->causes, KT_CAUSE_FORBIDDEN, nothing, true, why, "%s.%s", path, members[i]);
+            kt_validate_add(c->causes, KT_CAUSE_FORBIDDEN, KI_STR(""), true, why, "%s.%s", path, members[i]);
     }
 }
 
@@ -103,9 +86,9 @@ static bool check_list(kt_checked *c, const char *path, yyjson_val *rule, const 
     snprintf(why, sizeof why, "if '*' is present, must not specify other %s", others);
     if (!yyjson_arr_size(list))
         add_required(c, path, name, required);
-    else if (has_star(list) && yyjson_arr_size(list) > 1)
+    else if (kt_json_list_has(list, SIZE_MAX, NULL, KI_STR("*")) && yyjson_arr_size(list) > 1)
         kt_add_json(c, field, list, why);
-    return yyjson_arr_size(list) && !has_star(list);
+    return yyjson_arr_size(list) && !kt_json_list_has(list, SIZE_MAX, NULL, KI_STR("*"));
 }
 
 static void check_verbs(kt_checked *c, const char *path, yyjson_val *rule) {
@@ -198,7 +181,7 @@ static void check_flow_rule(kt_checked *c, size_t at, yyjson_val *rule) {
         add_required(c, path, "subjects", "subjects must contain at least one value");
     if (!yyjson_arr_size(yyjson_obj_get(rule, "resourceRules")) &&
         !yyjson_arr_size(yyjson_obj_get(rule, "nonResourceRules")))
-        kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true,
+        kt_validate_add(c->causes, KT_CAUSE_REQUIRED, KI_STR(""), true,
                         "at least one of resourceRules and nonResourceRules has to be non-empty", "%s", path);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         yyjson_arr_foreach(yyjson_obj_get(rule, parts[i].member), index, count, one) {
@@ -213,7 +196,8 @@ static void check_flow_rule(kt_checked *c, size_t at, yyjson_val *rule) {
 static void check_method(kt_checked *c) {
     ki_str type = kt_json_get_str(yyjson_obj_get(c->spec, "distinguisherMethod"), "type");
     ki_buffer text;
-    if (!has(c->spec, "distinguisherMethod") || ki_str_equals(type, "ByUser") || ki_str_equals(type, "ByNamespace"))
+    if (!kt_json_has(c->spec, "distinguisherMethod") || ki_str_equals(type, "ByUser") ||
+        ki_str_equals(type, "ByNamespace"))
         return;
     ki_buffer_init(&text, c->causes->text.allocator, 0);
     ki_buffer_append_string(&text, "{\"Type\":");
@@ -306,7 +290,7 @@ static void check_shares(kt_checked *c, const char *path, yyjson_val *level) {
 
 static void check_limited(kt_checked *c, yyjson_val *limited) {
     yyjson_val *response = yyjson_obj_get(limited, "limitResponse"), *type = yyjson_obj_get(response, "type");
-    bool is_queue = yyjson_equals_str(type, "Queue"), has_queuing = has(response, "queuing");
+    bool is_queue = yyjson_equals_str(type, "Queue"), has_queuing = kt_json_has(response, "queuing");
     check_shares(c, "spec.limited", limited);
     if (!kt_json_str(type).size)
         kt_add_required(c, "spec.limited.limitResponse.type");
@@ -317,7 +301,7 @@ static void check_limited(kt_checked *c, yyjson_val *limited) {
     else if (is_queue)
         check_queuing(c, yyjson_obj_get(response, "queuing"));
     else if (has_queuing)
-        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.limited.limitResponse.queuing", nothing, "");
+        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.limited.limitResponse.queuing", KI_STR(""), "");
 }
 
 void kt_check_priority_level(kt_checked *c) {
@@ -329,14 +313,14 @@ void kt_check_priority_level(kt_checked *c) {
         kt_add_required(c, "spec.type");
     else
         kt_check_choice(c->causes, "spec", "type", yyjson_obj_get(c->spec, "type"), "Exempt,Limited");
-    if (is_limited && !has(c->spec, "limited"))
+    if (is_limited && !kt_json_has(c->spec, "limited"))
         kt_add_required(c, "spec.limited");
     else if (is_limited)
         check_limited(c, yyjson_obj_get(c->spec, "limited"));
-    else if (is_exempt && has(c->spec, "limited"))
-        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.limited", nothing, "");
-    if (is_limited && has(c->spec, "exempt"))
-        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.exempt", nothing, "");
+    else if (is_exempt && kt_json_has(c->spec, "limited"))
+        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.limited", KI_STR(""), "");
+    if (is_limited && kt_json_has(c->spec, "exempt"))
+        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.exempt", KI_STR(""), "");
     else if (is_exempt)
         check_shares(c, "spec.exempt", yyjson_obj_get(c->spec, "exempt"));
 }

@@ -14,13 +14,6 @@ enum {
     PORT_MAX = 65535
 };
 
-static const ki_str nothing = { NULL, 0 };
-
-static bool has(yyjson_val *obj, const char *name) {
-    yyjson_val *val = yyjson_obj_get(obj, name);
-    return val && !yyjson_is_null(val);
-}
-
 static void check_service(kt_causes *causes, const char *path, yyjson_val *service) {
     yyjson_val *port = yyjson_obj_get(service, "port");
     ki_str name = kt_json_get_str(service, "name"), port_name = kt_json_get_str(port, "name");
@@ -29,21 +22,21 @@ static void check_service(kt_causes *causes, const char *path, yyjson_val *servi
     char shown[32];
     snprintf(shown, sizeof shown, "%" PRId64, number);
     if (!name.size)
-        kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true, "", "%s.service.name", path);
+        kt_validate_add(causes, KT_CAUSE_REQUIRED, KI_STR(""), true, "", "%s.service.name", path);
     else if (why)
         kt_validate_add(causes, KT_CAUSE_INVALID, name, true, why, "%s.service.name", path);
     if (port_name.size && number)
         kt_validate_add(causes, KT_CAUSE_INVALID, KI_STR(""), true, "cannot set both port name & port number", "%s",
                         path);
     else if (!port_name.size && !number)
-        kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true, "port name or number is required", "%s", path);
+        kt_validate_add(causes, KT_CAUSE_REQUIRED, KI_STR(""), true, "port name or number is required", "%s", path);
     else if (number < 0 || number > PORT_MAX)
         kt_validate_add(causes, KT_CAUSE_INVALID, ki_str_of(shown), false, "must be between 1 and 65535, inclusive",
                         "%s.service.port.number", path);
 }
 
 static void check_backend(kt_causes *causes, const char *path, yyjson_val *backend) {
-    bool has_resource = has(backend, "resource"), has_service = has(backend, "service");
+    bool has_resource = kt_json_has(backend, "resource"), has_service = kt_json_has(backend, "service");
     if (has_resource && has_service)
         kt_validate_add(causes, KT_CAUSE_INVALID, KI_STR(""), true, "cannot set both resource and service backends",
                         "%s", path);
@@ -76,8 +69,9 @@ static void check_path(kt_causes *causes, const char *place, yyjson_val *one) {
     bool is_loose = ki_str_equals(type, "ImplementationSpecific");
     bool is_strict = ki_str_equals(type, "Exact") || ki_str_equals(type, "Prefix");
     char backend[FIELD_SIZE + 16];
-    if (!has(one, "pathType")) {
-        kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true, "pathType must be specified", "%s.pathType", place);
+    if (!kt_json_has(one, "pathType")) {
+        kt_validate_add(causes, KT_CAUSE_REQUIRED, KI_STR(""), true, "pathType must be specified", "%s.pathType",
+                        place);
         return;
     }
     bool is_absolute = path.size && path.data[0] == '/';
@@ -101,8 +95,8 @@ static void check_rule(kt_causes *causes, size_t at, yyjson_val *rule) {
     size_t index, count;
     if (host.size && why)
         kt_validate_add(causes, KT_CAUSE_INVALID, host, true, why, "spec.rules[%zu].host", at);
-    if (has(rule, "http") && yyjson_arr_size(paths) == 0)
-        kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true, "", "spec.rules[%zu].http.paths", at);
+    if (kt_json_has(rule, "http") && yyjson_arr_size(paths) == 0)
+        kt_validate_add(causes, KT_CAUSE_REQUIRED, KI_STR(""), true, "", "spec.rules[%zu].http.paths", at);
     yyjson_arr_foreach(paths, index, count, path) {
         char place[FIELD_SIZE];
         snprintf(place, sizeof place, "spec.rules[%zu].http.paths[%zu]", at, index);
@@ -113,10 +107,10 @@ static void check_rule(kt_causes *causes, size_t at, yyjson_val *rule) {
 void kt_validate_ingress_spec(kt_causes *causes, yyjson_val *spec) {
     yyjson_val *rules = yyjson_obj_get(spec, "rules"), *rule;
     size_t index, count;
-    if (yyjson_arr_size(rules) == 0 && !has(spec, "defaultBackend"))
+    if (yyjson_arr_size(rules) == 0 && !kt_json_has(spec, "defaultBackend"))
         kt_validate_add(causes, KT_CAUSE_INVALID, yyjson_is_arr(rules) ? KI_STR("[]") : KI_STR("null"), false,
                         "either `defaultBackend` or `rules` must be specified", "spec");
-    if (has(spec, "defaultBackend"))
+    if (kt_json_has(spec, "defaultBackend"))
         check_backend(causes, "spec.defaultBackend", yyjson_obj_get(spec, "defaultBackend"));
     yyjson_arr_foreach(rules, index, count, rule) {
         check_rule(causes, index, rule);

@@ -13,16 +13,6 @@ enum {
     FIELD_SIZE = 64
 };
 
-static bool has(yyjson_val *list, ki_str name) {
-    size_t index, count;
-    yyjson_val *one;
-    yyjson_arr_foreach(list, index, count, one) {
-        if (ki_str_equal(kt_json_str(one), name))
-            return true;
-    }
-    return false;
-}
-
 /* Adds an "Invalid value" that shows `value` as JSON. */
 static void add_json(kt_causes *causes, const char *field, yyjson_val *value, const char *detail) {
     ki_buffer shown;
@@ -56,14 +46,15 @@ static void validate_finalizers(kt_causes *causes, yyjson_val *old, yyjson_val *
         if (!warnings)
             kt_causes_add(causes, KT_CAUSE_INVALID, field, name,
                           "name is neither a standard finalizer name nor is it fully qualified");
-        else if (!has(old, name))
+        else if (!kt_json_list_has(old, SIZE_MAX, NULL, name))
             ki_buffer_printf(warnings,
                              "metadata.finalizers: \"%.*s\": prefer a domain-qualified finalizer name %sto avoid "
                              "accidental conflicts with other finalizer writers\n",
                              (int)name.size, name.size ? name.data : "",
                              name.size && memchr(name.data, '.', name.size) ? "including a path (/) " : "");
     }
-    if (has(finalizers, KI_STR(KT_FINALIZER_ORPHAN)) && has(finalizers, KI_STR(KT_FINALIZER_FOREGROUND)))
+    if (kt_json_list_has(finalizers, SIZE_MAX, NULL, KI_STR(KT_FINALIZER_ORPHAN)) &&
+        kt_json_list_has(finalizers, SIZE_MAX, NULL, KI_STR(KT_FINALIZER_FOREGROUND)))
         add_json(causes, "metadata.finalizers", finalizers,
                  "finalizer orphan and foregroundDeletion cannot be both set");
 }

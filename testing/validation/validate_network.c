@@ -14,16 +14,8 @@
 
 enum {
     FIELD_SIZE = 128,
-    PORT_MAX = 65535,
-    COMPARED_MAX = 200 /* ports that are compared with each other */
+    PORT_MAX = 65535
 };
-
-static const ki_str nothing = { NULL, 0 };
-
-static bool has(yyjson_val *obj, const char *name) {
-    yyjson_val *val = yyjson_obj_get(obj, name);
-    return val && !yyjson_is_null(val);
-}
 
 /* ---- endpoints ---- */
 
@@ -52,14 +44,14 @@ void kt_check_endpoints(kt_checked *c) {
         yyjson_val *ready = yyjson_obj_get(subset, "addresses"), *others = yyjson_obj_get(subset, "notReadyAddresses");
         yyjson_val *ports = yyjson_obj_get(subset, "ports");
         if (!yyjson_arr_size(ready) && !yyjson_arr_size(others))
-            kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true,
+            kt_validate_add(c->causes, KT_CAUSE_REQUIRED, KI_STR(""), true,
                             "must specify `addresses` or `notReadyAddresses`", "subsets[%zu]", index);
         check_endpoint_addresses(c, index, "addresses", ready);
         check_endpoint_addresses(c, index, "notReadyAddresses", others);
         yyjson_arr_foreach(ports, at, port_count, port) {
             if (port_count > 1 && !kt_json_get_str(port, "name").size)
-                kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true, "", "subsets[%zu].ports[%zu].name", index,
-                                at);
+                kt_validate_add(c->causes, KT_CAUSE_REQUIRED, KI_STR(""), true, "", "subsets[%zu].ports[%zu].name",
+                                index, at);
         }
     }
 }
@@ -80,18 +72,6 @@ static void check_slice_address(kt_checked *c, size_t at, size_t index, ki_str t
     kt_check_reachable(c->causes, field, text, &address);
 }
 
-static bool is_earlier_name(yyjson_val *ports, size_t before, ki_str name) {
-    size_t index, count;
-    yyjson_val *one;
-    yyjson_arr_foreach(ports, index, count, one) {
-        if (index >= before)
-            break;
-        if (ki_str_equal(kt_json_get_str(one, "name"), name))
-            return true;
-    }
-    return false;
-}
-
 void kt_check_endpoint_slice(kt_checked *c) {
     ki_str type = kt_json_get_str(c->root, "addressType");
     yyjson_val *endpoints = yyjson_obj_get(c->root, "endpoints"), *ports = yyjson_obj_get(c->root, "ports"), *one;
@@ -107,7 +87,7 @@ void kt_check_endpoint_slice(kt_checked *c) {
     }
     yyjson_arr_foreach(ports, index, count, one) {
         ki_str name = kt_json_get_str(one, "name");
-        if (index < COMPARED_MAX && is_earlier_name(ports, index, name))
+        if (kt_is_earlier(ports, index, "name", name))
             kt_validate_add(c->causes, KT_CAUSE_DUPLICATE, name, true, "", "ports[%zu].name", index);
     }
 }
@@ -124,9 +104,9 @@ static void check_policy_port(kt_checked *c, const char *path, yyjson_val *port)
         kt_add_json(c, field, number, PORT_RANGE);
     if (yyjson_is_str(number))
         kt_check_port_name(c->causes, field, kt_json_str(number));
-    if (!has(port, "endPort"))
+    if (!kt_json_has(port, "endPort"))
         return;
-    if (!has(port, "port"))
+    if (!kt_json_has(port, "port"))
         kt_add_json(c, end, last, "may not be specified when `port` is not specified");
     else if (yyjson_is_str(number))
         kt_add_json(c, end, last, "may not be specified when `port` is non-numeric");
@@ -145,7 +125,7 @@ static void check_ip_block(kt_checked *c, const char *path, yyjson_val *block) {
     size_t index, count;
     yyjson_val *one;
     if (!text.size)
-        kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true, "", "%s.ipBlock.cidr", path);
+        kt_validate_add(c->causes, KT_CAUSE_REQUIRED, KI_STR(""), true, "", "%s.ipBlock.cidr", path);
     else if (why)
         kt_validate_add(c->causes, KT_CAUSE_INVALID, text, true, why, "%s.ipBlock.cidr", path);
     if (why)
@@ -162,20 +142,20 @@ static void check_ip_block(kt_checked *c, const char *path, yyjson_val *block) {
 
 static void check_peer(kt_checked *c, const char *path, yyjson_val *peer) {
     static const char *const selectors[] = { "podSelector", "namespaceSelector" };
-    bool has_selector = false, has_block = has(peer, "ipBlock");
+    bool has_selector = false, has_block = kt_json_has(peer, "ipBlock");
     for (size_t i = 0; i < sizeof selectors / sizeof selectors[0]; i++) {
         char field[FIELD_SIZE + 32];
         snprintf(field, sizeof field, "%s.%s", path, selectors[i]);
-        has_selector = has_selector || has(peer, selectors[i]);
+        has_selector = has_selector || kt_json_has(peer, selectors[i]);
         kt_check_selector(c->causes, field, yyjson_obj_get(peer, selectors[i]));
     }
     if (has_block)
         check_ip_block(c, path, yyjson_obj_get(peer, "ipBlock"));
     if (!has_selector && !has_block)
-        kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true, "must specify a peer", "%s", path);
+        kt_validate_add(c->causes, KT_CAUSE_REQUIRED, KI_STR(""), true, "must specify a peer", "%s", path);
     else if (has_selector && has_block)
-        kt_validate_add(c->causes, KT_CAUSE_FORBIDDEN, nothing, true, "may not specify both ipBlock and another peer",
-                        "%s", path);
+        kt_validate_add(c->causes, KT_CAUSE_FORBIDDEN, KI_STR(""), true,
+                        "may not specify both ipBlock and another peer", "%s", path);
 }
 
 static void check_direction(kt_checked *c, const char *name, const char *peers) {
@@ -209,7 +189,7 @@ static void check_blocks(kt_checked *c, yyjson_val *list) {
     size_t index, count;
     yyjson_val *one;
     if (!yyjson_arr_size(list)) {
-        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "spec.cidrs", nothing, "at least one CIDR required");
+        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "spec.cidrs", KI_STR(""), "at least one CIDR required");
         return;
     }
     if (yyjson_arr_size(list) > 2) {

@@ -160,25 +160,19 @@ void kt_validate_namespace_status(kt_causes *causes, yyjson_val *root) {
                            : "may only be 'Active' if `deletionTimestamp` is empty");
 }
 
-static bool has_condition(yyjson_val *status, const char *type) {
-    size_t index, count;
-    yyjson_val *condition;
-    yyjson_arr_foreach(yyjson_obj_get(status, "conditions"), index, count, condition) {
-        if (ki_str_equals(kt_json_get_str(condition, "type"), type))
-            return true;
-    }
-    return false;
+static bool has_condition(yyjson_val *status, ki_str type) {
+    return kt_json_list_has(yyjson_obj_get(status, "conditions"), SIZE_MAX, "type", type);
 }
 
 void kt_validate_csr_status(kt_causes *causes, yyjson_val *old_status, yyjson_val *status, bool is_approval) {
     static const char *const types[] = { "Approved", "Denied", "Failed" };
-    if (has_condition(status, "Approved") && has_condition(status, "Denied"))
+    if (has_condition(status, KI_STR("Approved")) && has_condition(status, KI_STR("Denied")))
         kt_causes_add(causes, KT_CAUSE_INVALID, "status.conditions",
                       KI_STR("{conditions[{\"type\": \"Approved\"}], conditions[{\"type\": \"Denied\"}]}"),
                       "must specify at most one of: `conditions[{\"type\": \"Approved\"}]`, "
                       "`conditions[{\"type\": \"Denied\"}]`");
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        bool before = has_condition(old_status, types[i]), now = has_condition(status, types[i]);
+        bool before = has_condition(old_status, ki_str_of(types[i])), now = has_condition(status, ki_str_of(types[i]));
         char why[80];
         snprintf(why, sizeof why, "updates may not %s a condition of type \"%s\"", now ? "add" : "remove", types[i]);
         if (before != now && (before || (!is_approval && i < 2)))

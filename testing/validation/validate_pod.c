@@ -22,8 +22,6 @@ enum {
     COMPARED_MAX = 1000000 /* pairs of elements */
 };
 
-static const ki_str nothing = { NULL, 0 };
-
 /* Checks the settings of DNS: without a policy of the cluster, a pod names its servers. */
 static void check_dns(kt_causes *causes, const char *path, yyjson_val *spec) {
     static const kt_rule rules[] = {
@@ -33,18 +31,18 @@ static void check_dns(kt_causes *causes, const char *path, yyjson_val *spec) {
     size_t index, count;
     if (ki_str_equals(kt_json_get_str(spec, "dnsPolicy"), "None")) {
         if (kt_is_absent(config))
-            kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true,
+            kt_validate_add(causes, KT_CAUSE_REQUIRED, KI_STR(""), true,
                             "must provide `dnsConfig` when `dnsPolicy` is None", "%s.dnsConfig", path);
         else if (yyjson_arr_size(yyjson_obj_get(config, "nameservers")) == 0)
-            kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true,
+            kt_validate_add(causes, KT_CAUSE_REQUIRED, KI_STR(""), true,
                             "must provide at least one DNS nameserver when `dnsPolicy` is None",
                             "%s.dnsConfig.nameservers", path);
     }
     KT_CHECK_RULES(causes, path, spec, rules);
     yyjson_arr_foreach(yyjson_obj_get(config, "options"), index, count, option) {
         if (!kt_json_get_str(option, "name").size)
-            kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true, "must not be empty", "%s.dnsConfig.options[%zu]",
-                            path, index);
+            kt_validate_add(causes, KT_CAUSE_REQUIRED, KI_STR(""), true, "must not be empty",
+                            "%s.dnsConfig.options[%zu]", path, index);
     }
 }
 
@@ -181,7 +179,7 @@ static void check_tolerations(kt_causes *causes, kt_arena *arena, yyjson_val *ol
         }
         if (is_kept)
             continue;
-        kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "spec.tolerations", nothing,
+        kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "spec.tolerations", KI_STR(""),
                       "existing toleration can not be modified except its tolerationSeconds");
         return;
     }
@@ -201,7 +199,7 @@ static void check_gates(kt_causes *causes, yyjson_val *old_list, yyjson_val *lis
         snprintf(why, sizeof why, "only deletion is allowed, but found new scheduling gate '%.*s'", (int)name.size,
                  name.size ? name.data : "");
         if (!is_old)
-            kt_validate_add(causes, KT_CAUSE_FORBIDDEN, nothing, true, why, "spec.schedulingGates[%zu].name", index);
+            kt_validate_add(causes, KT_CAUSE_FORBIDDEN, KI_STR(""), true, why, "spec.schedulingGates[%zu].name", index);
     }
 }
 
@@ -212,7 +210,7 @@ void kt_validate_pod_update(kt_causes *causes, const ki_allocator *allocator, yy
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         if (yyjson_arr_size(yyjson_obj_get(old_spec, lists[i])) == yyjson_arr_size(yyjson_obj_get(spec, lists[i])))
             continue;
-        kt_validate_add(causes, KT_CAUSE_FORBIDDEN, nothing, true, "pod updates may not add or remove containers",
+        kt_validate_add(causes, KT_CAUSE_FORBIDDEN, KI_STR(""), true, "pod updates may not add or remove containers",
                         "spec.%s", lists[i]);
         return;
     }
@@ -224,6 +222,6 @@ void kt_validate_pod_update(kt_causes *causes, const ki_allocator *allocator, yy
     if (arena.failed)
         causes->text.failed = KI_ERR_NO_MEMORY;
     else if (!same)
-        kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "spec", nothing, UPDATES_FORBIDDEN);
+        kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "spec", KI_STR(""), UPDATES_FORBIDDEN);
     kt_arena_free(&arena);
 }

@@ -14,8 +14,6 @@
     KT_REQUIRED(path "[].key", ""), KT_REQUIRED(path "[].path", ""), \
         KT_TEXT(path "[].path", KT_IF_FILLED, check_local_path), MODE(path "[].mode")
 
-static const ki_str nothing = { NULL, 0 };
-
 /* The types in the server's order. `shown`: the name in messages, if it is another. */
 static const struct {
     const char *name;
@@ -125,7 +123,7 @@ static void check_volume(kt_causes *causes, const char *path, yyjson_val *volume
         if (kt_is_absent(yyjson_obj_get(volume, types[i].name)))
             continue;
         if (has_type)
-            kt_validate_add(causes, KT_CAUSE_FORBIDDEN, nothing, true, "may not specify more than 1 volume type",
+            kt_validate_add(causes, KT_CAUSE_FORBIDDEN, KI_STR(""), true, "may not specify more than 1 volume type",
                             "%s.%s", path, types[i].shown ? types[i].shown : types[i].name);
         else
             check_source(causes, path, types[i].name, volume);

@@ -13,30 +13,10 @@
 enum {
     PATH_SIZE = 96,
     NAME_SIZE = 600,
-    COMPARED_MAX = 200, /* names that are compared with each other */
     GROUP_PRIORITY_MAX = 20000,
     VERSION_PRIORITY_MAX = 1000,
     PORT_MAX = 65535
 };
-
-static const ki_str nothing = { NULL, 0 };
-
-static bool has(yyjson_val *obj, const char *name) {
-    yyjson_val *val = yyjson_obj_get(obj, name);
-    return val && !yyjson_is_null(val);
-}
-
-static bool is_earlier(yyjson_val *list, size_t before, yyjson_val *text) {
-    size_t index, count;
-    yyjson_val *one;
-    yyjson_arr_foreach(list, index, count, one) {
-        if (index >= before || index >= COMPARED_MAX)
-            break;
-        if (yyjson_equals(one, text))
-            return true;
-    }
-    return false;
-}
 
 /* ---- bindings ---- */
 
@@ -44,20 +24,20 @@ static void check_param(kt_checked *c) {
     yyjson_val *param = yyjson_obj_get(c->spec, "paramRef"), *action = yyjson_obj_get(param, "parameterNotFoundAction");
     ki_str name = kt_json_get_str(param, "name");
     const char *why = name.size ? kt_validate_segment(name) : NULL;
-    bool has_selector = has(param, "selector");
-    if (!has(c->spec, "paramRef"))
+    bool has_selector = kt_json_has(param, "selector");
+    if (!kt_json_has(c->spec, "paramRef"))
         return;
     if (why)
         kt_causes_add(c->causes, KT_CAUSE_INVALID, "spec.paramRef.name", name, why);
     if (name.size && has_selector) {
-        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.paramRef.name", nothing,
+        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.paramRef.name", KI_STR(""),
                       "name and selector are mutually exclusive");
-        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.paramRef.selector", nothing,
+        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.paramRef.selector", KI_STR(""),
                       "name and selector are mutually exclusive");
     }
     kt_check_selector(c->causes, "spec.paramRef.selector", yyjson_obj_get(param, "selector"));
     if (!name.size && !has_selector)
-        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "spec.paramRef", nothing,
+        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "spec.paramRef", KI_STR(""),
                       "one of name or selector must be specified");
     if (!kt_json_str(action).size)
         kt_add_required(c, "spec.paramRef.parameterNotFoundAction");
@@ -77,7 +57,7 @@ static void check_rules(kt_checked *c, const char *member) {
             const char *why = text.size ? kt_validate_segment(text) : NULL;
             if (why)
                 kt_validate_add(c->causes, KT_CAUSE_INVALID, text, true, why, "%s.resourceNames[%zu]", path, at);
-            if (is_earlier(names, at, name))
+            if (kt_is_earlier(names, at, NULL, text))
                 kt_validate_add(c->causes, KT_CAUSE_DUPLICATE, text, true, "", "%s.resourceNames[%zu]", path, at);
         }
         kt_check_webhook_rule(c, path, rule);
@@ -101,7 +81,7 @@ static void check_actions(kt_checked *c) {
         char field[PATH_SIZE];
         snprintf(field, sizeof field, "spec.validationActions[%zu]", index);
         kt_check_one_of(c->causes, field, one, "Audit,Deny,Warn");
-        if (is_earlier(actions, index, one))
+        if (kt_is_earlier(actions, index, NULL, kt_json_str(one)))
             kt_causes_add(c->causes, KT_CAUSE_DUPLICATE, field, kt_json_str(one), "");
         denies = denies || yyjson_equals_str(one, "Deny");
         warns = warns || yyjson_equals_str(one, "Warn");
@@ -157,7 +137,7 @@ static void check_reach(kt_checked *c) {
     yyjson_val *service = yyjson_obj_get(c->spec, "service"), *port = yyjson_obj_get(service, "port");
     yyjson_val *insecure = yyjson_obj_get(c->spec, "insecureSkipTLSVerify");
     ki_str bundle = kt_json_get_str(c->spec, "caBundle");
-    bool is_local = !has(c->spec, "service"), is_insecure = yyjson_is_true(insecure);
+    bool is_local = !kt_json_has(c->spec, "service"), is_insecure = yyjson_is_true(insecure);
     size_t padding = 0;
     char shown[32];
     while (padding < bundle.size && bundle.data[bundle.size - 1 - padding] == '=')
@@ -191,7 +171,7 @@ void kt_check_api_service(kt_checked *c) {
     if (!ki_str_equals(name, wanted))
         kt_causes_add(c->causes, KT_CAUSE_INVALID, "metadata.name", name, detail);
     if (!group.size && !ki_str_equals(version, "v1"))
-        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "spec.group", nothing,
+        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "spec.group", KI_STR(""),
                       "only v1 may have an empty group and it better be legacy kube");
     if (why)
         kt_causes_add(c->causes, KT_CAUSE_INVALID, "spec.group", group, why);

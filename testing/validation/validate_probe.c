@@ -14,8 +14,6 @@ enum {
     GRACE_SECONDS = 30 /* the default of terminationGracePeriodSeconds */
 };
 
-static const ki_str nothing = { NULL, 0 };
-
 /* A handler's field is its place, and headers are named without their index. */
 static void check_header(kt_causes *causes, const char *path, ki_str name) {
     bool is_name = name.size > 0;
@@ -71,14 +69,14 @@ static void check_handler(kt_causes *causes, const char *path, const char *const
         if (kt_is_absent(yyjson_obj_get(handler, types[i])))
             continue;
         if (has_type)
-            kt_validate_add(causes, KT_CAUSE_FORBIDDEN, nothing, true, "may not specify more than 1 handler type",
+            kt_validate_add(causes, KT_CAUSE_FORBIDDEN, KI_STR(""), true, "may not specify more than 1 handler type",
                             "%s.%s", path, types[i]);
         else
             check_one(causes, path, types[i], handler, grace);
         has_type = true;
     }
     if (!has_type)
-        kt_causes_add(causes, KT_CAUSE_REQUIRED, path, nothing, "must specify a handler type");
+        kt_causes_add(causes, KT_CAUSE_REQUIRED, path, KI_STR(""), "must specify a handler type");
 }
 
 static void check_probe(kt_causes *causes, const char *path, yyjson_val *probe, bool is_readiness, int64_t grace) {
@@ -124,7 +122,7 @@ void kt_check_probes(kt_causes *causes, const char *path, yyjson_val *container,
         if (kt_is_absent(one))
             continue;
         if (is_init)
-            kt_causes_add(causes, KT_CAUSE_FORBIDDEN, place.text, nothing, ONLY_SIDECARS);
+            kt_causes_add(causes, KT_CAUSE_FORBIDDEN, place.text, KI_STR(""), ONLY_SIDECARS);
         else if (i == 0)
             check_lifecycle(causes, place.text, one, grace);
         else

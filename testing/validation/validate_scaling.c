@@ -13,19 +13,12 @@ enum {
     PERIOD_MAX = 1800  /* seconds */
 };
 
-static const ki_str nothing = { NULL, 0 };
-
-static bool has(yyjson_val *obj, const char *name) {
-    yyjson_val *val = yyjson_obj_get(obj, name);
-    return val && !yyjson_is_null(val);
-}
-
 static void add_forbidden(kt_checked *c, const char *path, const char *name, const char *why) {
-    kt_validate_add(c->causes, KT_CAUSE_FORBIDDEN, nothing, true, why, "%s.%s", path, name);
+    kt_validate_add(c->causes, KT_CAUSE_FORBIDDEN, KI_STR(""), true, why, "%s.%s", path, name);
 }
 
 static void add_required(kt_checked *c, const char *path, const char *name, const char *why) {
-    kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true, why, "%s.%s", path, name);
+    kt_validate_add(c->causes, KT_CAUSE_REQUIRED, KI_STR(""), true, why, "%s.%s", path, name);
 }
 
 /* ---- disruption budgets ---- */
@@ -53,7 +46,7 @@ static void add_both(kt_checked *c) {
 
 void kt_check_disruption_budget(kt_checked *c) {
     static const char *const members[] = { "spec.minAvailable", "spec.maxUnavailable" };
-    if (has(c->spec, "minAvailable") && has(c->spec, "maxUnavailable"))
+    if (kt_json_has(c->spec, "minAvailable") && kt_json_has(c->spec, "maxUnavailable"))
         add_both(c);
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
         kt_check_number_or_percent(c, members[i], yyjson_obj_get(c->spec, members[i] + sizeof "spec." - 1), 100);
@@ -123,8 +116,8 @@ static void check_source(kt_checked *c, const char *path, const char *kind, yyjs
     yyjson_val *target = yyjson_obj_get(source, "target");
     bool is_object = strcmp(kind, "object") == 0, is_external = strcmp(kind, "external") == 0;
     bool is_container = strcmp(kind, "containerResource") == 0, is_pods = strcmp(kind, "pods") == 0;
-    bool has_value = has(target, "value"), has_average = has(target, "averageValue");
-    bool has_share = has(target, "averageUtilization"), is_resource = !is_object && !is_external && !is_pods;
+    bool has_value = kt_json_has(target, "value"), has_average = kt_json_has(target, "averageValue");
+    bool has_share = kt_json_has(target, "averageUtilization"), is_resource = !is_object && !is_external && !is_pods;
     if (!is_resource)
         check_metric_name(c, path, source);
     else if (!kt_json_get_str(source, "name").size)
@@ -162,7 +155,7 @@ static void check_metric(kt_checked *c, const char *path, yyjson_val *metric) {
     if (!type.size)
         add_required(c, path, "type", "must specify a metric source type");
     for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
-        bool is_given = has(metric, sources[i].member), is_meant = ki_str_equals(type, sources[i].type);
+        bool is_given = kt_json_has(metric, sources[i].member), is_meant = ki_str_equals(type, sources[i].type);
         is_known = is_known || is_meant;
         snprintf(field, sizeof field, "%s.%s", path, sources[i].member);
         if (is_given && !has_source)
@@ -227,10 +220,10 @@ void kt_check_pod_autoscaler(kt_checked *c) {
         check_metric(c, path, metric);
     }
     if (yyjson_is_int(least) && yyjson_get_sint(least) == 0 && !has_metric_beside_pods(metrics))
-        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.metrics", nothing,
+        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.metrics", KI_STR(""),
                       "must specify at least one Object or External metric to support scaling to zero replicas");
-    if (has(behavior, "scaleUp"))
+    if (kt_json_has(behavior, "scaleUp"))
         check_scaling(c, "spec.behavior.scaleUp", yyjson_obj_get(behavior, "scaleUp"));
-    if (has(behavior, "scaleDown"))
+    if (kt_json_has(behavior, "scaleDown"))
         check_scaling(c, "spec.behavior.scaleDown", yyjson_obj_get(behavior, "scaleDown"));
 }

@@ -10,12 +10,6 @@
 
 #define NO_KEY "operator must be Exists when `key` is empty, which means \"match all values and all keys\""
 
-enum {
-    COMPARED_MAX = 1000 /* elements of a list that are compared with each other */
-};
-
-static const ki_str nothing = { NULL, 0 };
-
 static ki_str text_of(yyjson_val *obj, const char *name) {
     ki_str text = kt_json_get_str(obj, name);
     return text.size ? text : KI_STR("");
@@ -60,11 +54,11 @@ static void check_node_requirement(kt_causes *causes, const char *path, yyjson_v
     bool exists = ki_str_equals(op, "Exists") || ki_str_equals(op, "DoesNotExist");
     bool compares = ki_str_equals(op, "Gt") || ki_str_equals(op, "Lt");
     if ((lists && !values) || (compares && values != 1))
-        kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true,
+        kt_validate_add(causes, KT_CAUSE_REQUIRED, KI_STR(""), true,
                         lists ? KT_VALUES_NEEDED : "must be specified single value when `operator` is 'Lt' or 'Gt'",
                         "%s.values", path);
     if (exists && values)
-        kt_validate_add(causes, KT_CAUSE_FORBIDDEN, nothing, true, KT_VALUES_FORBIDDEN, "%s.values", path);
+        kt_validate_add(causes, KT_CAUSE_FORBIDDEN, KI_STR(""), true, KT_VALUES_FORBIDDEN, "%s.values", path);
     if (!lists && !exists && !compares)
         kt_validate_add(causes, KT_CAUSE_INVALID, op, true, KT_NOT_AN_OPERATOR, "%s.operator", path);
     kt_check_rules(causes, path, one, rules, checks_values ? 2 : 1);
@@ -77,7 +71,7 @@ static void check_field_requirement(kt_causes *causes, const char *path, yyjson_
     if (!ki_str_equals(op, "In") && !ki_str_equals(op, "NotIn"))
         kt_validate_add(causes, KT_CAUSE_INVALID, op, true, KT_NOT_AN_OPERATOR, "%s.operator", path);
     else if (yyjson_arr_size(yyjson_obj_get(one, "values")) != 1)
-        kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true,
+        kt_validate_add(causes, KT_CAUSE_REQUIRED, KI_STR(""), true,
                         "must be only one value when `operator` is 'In' or 'NotIn' for node field selector",
                         "%s.values", path);
     if (ki_str_equals(key, "metadata.name"))
@@ -108,7 +102,7 @@ static void check_label_keys(kt_causes *causes, const char *path, const char *na
     const kt_rule rule = KT_TEXT(rule_path, KT_ALWAYS, kt_check_key);
     snprintf(rule_path, sizeof rule_path, "%s[]", name);
     if (yyjson_arr_size(keys) && kt_is_absent(yyjson_obj_get(term, "labelSelector")))
-        kt_validate_add(causes, KT_CAUSE_FORBIDDEN, nothing, true,
+        kt_validate_add(causes, KT_CAUSE_FORBIDDEN, KI_STR(""), true,
                         "must not be specified when labelSelector is not set", "%s.%s", path, name);
     else
         kt_check_rules(causes, path, term, &rule, 1);
@@ -189,7 +183,7 @@ static void check_spread(kt_causes *causes, const char *path, yyjson_val *one, y
     yyjson_val *domains = yyjson_obj_get(one, "minDomains"), *other;
     kt_place place;
     char shown[256];
-    for (size_t i = 0; i < COMPARED_MAX && (other = yyjson_arr_iter_next(&rest)) != NULL; i++) {
+    for (size_t i = 0; i < KT_COMPARED_MAX && (other = yyjson_arr_iter_next(&rest)) != NULL; i++) {
         if (!is_same_spread(one, other))
             continue;
         snprintf(shown, sizeof shown, "{%.*s, %.*s}", (int)key.size, key.data, (int)action.size, action.data);
@@ -209,20 +203,14 @@ static void check_spread(kt_causes *causes, const char *path, yyjson_val *one, y
 }
 
 static void check_gates(kt_causes *causes, const char *path, yyjson_val *gates) {
-    size_t index, count, k, other_count;
-    yyjson_val *gate, *other;
+    size_t index, count;
+    yyjson_val *gate;
     yyjson_arr_foreach(gates, index, count, gate) {
         ki_str name = text_of(gate, "name");
         kt_place place = kt_place_of("%s.schedulingGates[%zu]", path, index);
         kt_check_key(causes, place.text, name);
-        yyjson_arr_foreach(gates, k, other_count, other) {
-            if (k == index || k == COMPARED_MAX)
-                break;
-            if (!ki_str_equal(text_of(other, "name"), name))
-                continue;
+        if (kt_is_earlier(gates, index, "name", name))
             kt_causes_add(causes, KT_CAUSE_DUPLICATE, place.text, name, "");
-            break;
-        }
     }
 }
 

@@ -10,27 +10,12 @@
 #include <stdio.h>
 
 enum {
-    COMPARED_MAX = 200, /* ports of a service that are compared with each other */
     AFFINITY_SECONDS_MAX = 86400,
     ADDRESSES_MAX = 2
 };
 
 #define FOR_BALANCERS "may only be used when `type` is 'LoadBalancer'"
 #define NOT_FOR_NAMES "may not be set for ExternalName services"
-
-static const ki_str nothing = { NULL, 0 };
-
-static bool is_earlier_name(yyjson_val *ports, size_t before, ki_str name) {
-    size_t index, count;
-    yyjson_val *one;
-    yyjson_arr_foreach(ports, index, count, one) {
-        if (index >= before)
-            break;
-        if (ki_str_equal(kt_json_get_str(one, "name"), name))
-            return true;
-    }
-    return false;
-}
 
 static void check_port(kt_causes *causes, yyjson_val *ports, size_t index, yyjson_val *port) {
     ki_str name = kt_json_get_str(port, "name");
@@ -39,8 +24,8 @@ static void check_port(kt_causes *causes, yyjson_val *ports, size_t index, yyjso
     bool has_target = yyjson_is_str(target) ? yyjson_get_len(target) > 0 : yyjson_get_sint(target) != 0;
     char field[64];
     if (yyjson_arr_size(ports) > 1 && !name.size)
-        kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true, "", "spec.ports[%zu].name", index);
-    if (name.size && index < COMPARED_MAX && is_earlier_name(ports, index, name))
+        kt_validate_add(causes, KT_CAUSE_REQUIRED, KI_STR(""), true, "", "spec.ports[%zu].name", index);
+    if (name.size && kt_is_earlier(ports, index, "name", name))
         kt_validate_add(causes, KT_CAUSE_DUPLICATE, name, true, "", "spec.ports[%zu].name", index);
     snprintf(field, sizeof field, "spec.ports[%zu].targetPort", index);
     if (!has_target && (number < 1 || number > UINT16_MAX)) /* its default is the port */
@@ -59,7 +44,7 @@ static void check_duplicates(kt_causes *causes, yyjson_val *ports) {
     yyjson_arr_foreach(ports, index, count, port) {
         int64_t number = yyjson_get_sint(yyjson_obj_get(port, "port"));
         ki_str protocol = protocol_of(port);
-        if (!number || index >= COMPARED_MAX)
+        if (!number || index >= KT_COMPARED_MAX)
             continue;
         yyjson_arr_foreach(ports, k, other_count, other) {
             char shown[160];
@@ -161,17 +146,17 @@ static void check_addresses(kt_causes *causes, yyjson_val *old_spec, yyjson_val 
 static void check_external_name(kt_causes *causes, yyjson_val *spec) {
     ki_str name = kt_json_get_str(spec, "externalName");
     if (kt_json_get_str(spec, "clusterIP").size || yyjson_arr_size(yyjson_obj_get(spec, "clusterIPs")))
-        kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "spec.clusterIPs", nothing, NOT_FOR_NAMES);
+        kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "spec.clusterIPs", KI_STR(""), NOT_FOR_NAMES);
     if (yyjson_arr_size(yyjson_obj_get(spec, "ipFamilies")))
-        kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "spec.ipFamilies", nothing, NOT_FOR_NAMES);
+        kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "spec.ipFamilies", KI_STR(""), NOT_FOR_NAMES);
     if (!kt_is_absent(yyjson_obj_get(spec, "ipFamilyPolicy")))
-        kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "spec.ipFamilyPolicy", nothing, NOT_FOR_NAMES);
+        kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "spec.ipFamilyPolicy", KI_STR(""), NOT_FOR_NAMES);
     if (name.size && name.data[name.size - 1] == '.')
         name.size--;
     if (name.size)
         kt_check_subdomain(causes, "spec.externalName", name);
     else
-        kt_causes_add(causes, KT_CAUSE_REQUIRED, "spec.externalName", nothing, "");
+        kt_causes_add(causes, KT_CAUSE_REQUIRED, "spec.externalName", KI_STR(""), "");
 }
 
 /* Checks what belongs to a load balancer. */
@@ -182,7 +167,7 @@ static void check_balancer(kt_causes *causes, yyjson_val *old_spec, yyjson_val *
     bool was_balancer = yyjson_equals_str(yyjson_obj_get(old_spec, "type"), "LoadBalancer");
     size_t index, count;
     if (yyjson_arr_size(ranges) && !is_balancer)
-        kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "spec.LoadBalancerSourceRanges", nothing, FOR_BALANCERS);
+        kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "spec.LoadBalancerSourceRanges", KI_STR(""), FOR_BALANCERS);
     yyjson_arr_foreach(ranges, index, count, range) {
         ki_str text = kt_json_str(range);
         char field[64];
@@ -194,9 +179,9 @@ static void check_balancer(kt_causes *causes, yyjson_val *old_spec, yyjson_val *
         kt_check_block(causes, field, text);
     }
     if (!is_balancer && !kt_is_absent(yyjson_obj_get(spec, "allocateLoadBalancerNodePorts")))
-        kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "spec.allocateLoadBalancerNodePorts", nothing, FOR_BALANCERS);
+        kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "spec.allocateLoadBalancerNodePorts", KI_STR(""), FOR_BALANCERS);
     if (!is_balancer && !kt_is_absent(class_name))
-        kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "spec.loadBalancerClass", nothing, FOR_BALANCERS);
+        kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "spec.loadBalancerClass", KI_STR(""), FOR_BALANCERS);
     else if (!kt_is_absent(class_name))
         kt_check_key(causes, "spec.loadBalancerClass", kt_json_str(class_name));
     if (is_balancer && was_balancer && !ki_str_equal(kt_json_str(class_name), kt_json_str(old)))
@@ -262,7 +247,7 @@ void kt_validate_service_spec(kt_causes *causes, yyjson_val *old_spec, yyjson_va
     bool is_headless = ki_str_equals(kt_json_get_str(spec, "clusterIP"), "None");
     size_t index, count;
     if (yyjson_arr_size(ports) == 0 && !is_name && !is_headless)
-        kt_causes_add(causes, KT_CAUSE_REQUIRED, "spec.ports", nothing, "");
+        kt_causes_add(causes, KT_CAUSE_REQUIRED, "spec.ports", KI_STR(""), "");
     if (is_headless && (is_balancer || ki_str_equals(type, "NodePort")))
         kt_causes_add(causes, KT_CAUSE_INVALID, "spec.clusterIPs[0]", KI_STR("None"),
                       is_balancer ? "may not be set to 'None' for LoadBalancer services"
@@ -273,7 +258,7 @@ void kt_validate_service_spec(kt_causes *causes, yyjson_val *old_spec, yyjson_va
     yyjson_arr_foreach(ports, index, count, port) {
         check_port(causes, ports, index, port);
         if (is_plain && yyjson_get_sint(yyjson_obj_get(port, "nodePort")))
-            kt_validate_add(causes, KT_CAUSE_FORBIDDEN, nothing, true, "may not be used when `type` is 'ClusterIP'",
+            kt_validate_add(causes, KT_CAUSE_FORBIDDEN, KI_STR(""), true, "may not be used when `type` is 'ClusterIP'",
                             "spec.ports[%zu].nodePort", index);
     }
     check_duplicates(causes, ports);
@@ -294,7 +279,7 @@ void kt_validate_service_status(kt_causes *causes, yyjson_val *spec, yyjson_val 
     yyjson_val *ingress = yyjson_obj_get(yyjson_obj_get(status, "loadBalancer"), "ingress"), *one;
     size_t index, count;
     if (yyjson_arr_size(ingress) && !ki_str_equals(kt_json_get_str(spec, "type"), "LoadBalancer")) {
-        kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "status.loadBalancer.ingress", nothing,
+        kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "status.loadBalancer.ingress", KI_STR(""),
                       "may only be used when `spec.type` is 'LoadBalancer'");
         return;
     }
@@ -305,7 +290,7 @@ void kt_validate_service_status(kt_causes *causes, yyjson_val *spec, yyjson_val 
             kt_validate_add(causes, KT_CAUSE_INVALID, name, true, "must be a DNS name, not an IP address",
                             "status.loadBalancer.ingress[%zu].hostname", index);
         if (kt_json_get_str(one, "ipMode").size && !kt_json_get_str(one, "ip").size)
-            kt_validate_add(causes, KT_CAUSE_FORBIDDEN, nothing, true, "may not be specified when `ip` is not set",
+            kt_validate_add(causes, KT_CAUSE_FORBIDDEN, KI_STR(""), true, "may not be specified when `ip` is not set",
                             "status.loadBalancer.ingress[%zu].ipMode", index);
     }
 }

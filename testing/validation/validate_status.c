@@ -89,17 +89,6 @@ static void check_counters(kt_causes *causes, yyjson_val *old_root, yyjson_val *
 
 /* ---- pods ---- */
 
-/* Returns true if the status lists this address. */
-static bool has_address(yyjson_val *list, ki_str address) {
-    size_t index, count;
-    yyjson_val *one;
-    yyjson_arr_foreach(list, index, count, one) {
-        if (ki_str_equal(kt_json_get_str(one, "ip"), address))
-            return true;
-    }
-    return false;
-}
-
 /* Adds a problem if the list has two addresses of one family, or more than two. */
 static void check_two_families(kt_causes *causes, const char *many, yyjson_val *list) {
     size_t index, count;
@@ -133,7 +122,7 @@ static void check_addresses(kt_causes *causes, const char *one, const char *many
     yyjson_arr_foreach(list, index, count, element) {
         ki_str text = kt_json_get_str(element, "ip");
         field = kt_place_of("status.%s[%zu]", many, index);
-        if (!has_address(yyjson_obj_get(old, many), text))
+        if (!kt_json_list_has(yyjson_obj_get(old, many), SIZE_MAX, "ip", text))
             kt_check_address(causes, field.text, text);
     }
     check_two_families(causes, many, list);

@@ -13,8 +13,6 @@ enum {
     FIELD_SIZE = 512
 };
 
-static const ki_str nothing = { NULL, 0 };
-
 /* Rejects a change of a claim's spec. A claim can get its volume and its class later; a bound one can ask for more. */
 static void check_claim_change(kt_checked *c) {
     static const char *const fixed[] = { "accessModes", "selector", "volumeMode", "dataSource", "dataSourceRef" };
@@ -33,7 +31,7 @@ static void check_claim_change(kt_checked *c) {
                       !kt_is_same(c, yyjson_obj_get(c->old_spec, "volumeAttributesClassName"),
                                   yyjson_obj_get(c->spec, "volumeAttributesClassName"));
     if (is_changed)
-        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec", nothing,
+        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec", KI_STR(""),
                       "spec is immutable after creation except resources.requests and volumeAttributesClassName for "
                       "bound claims");
 }
@@ -58,7 +56,7 @@ static void check_access_modes(kt_checked *c, yyjson_val *given) {
             for_others = true;
     }
     if (for_one_pod && for_others)
-        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.accessModes", nothing,
+        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.accessModes", KI_STR(""),
                       "may not use ReadWriteOncePod with other access modes");
 }
 
@@ -69,7 +67,8 @@ void kt_check_volume_claim(kt_checked *c) {
     yyjson_val *storage = yyjson_obj_get(requests, "storage");
     ki_quantity wanted;
     if (yyjson_arr_size(given) == 0)
-        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "spec.accessModes", nothing, "at least 1 access mode is required");
+        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "spec.accessModes", KI_STR(""),
+                      "at least 1 access mode is required");
     check_access_modes(c, given);
     if (!storage) {
         kt_add_required(c, "spec.resources[storage]");
@@ -81,11 +80,6 @@ void kt_check_volume_claim(kt_checked *c) {
     }
     if (c->old)
         check_claim_change(c);
-}
-
-static bool has(yyjson_val *obj, const char *name) {
-    yyjson_val *val = yyjson_obj_get(obj, name);
-    return val && !yyjson_is_null(val);
 }
 
 static const char *const sources[] = { "hostPath",
@@ -120,7 +114,7 @@ static bool is_same_driver(kt_checked *c, yyjson_val *old, yyjson_val *now) {
     static const char secret[] = "controllerExpandSecretRef";
     size_t index, count;
     yyjson_val *key, *val;
-    if (has(old, secret) || !has(now, secret) || yyjson_obj_size(now) != yyjson_obj_size(old) + 1)
+    if (kt_json_has(old, secret) || !kt_json_has(now, secret) || yyjson_obj_size(now) != yyjson_obj_size(old) + 1)
         return kt_is_same(c, old, now);
     yyjson_obj_foreach(old, index, count, key, val) {
         ki_str name = kt_json_str(key);
@@ -136,11 +130,11 @@ static void check_volume_change(kt_checked *c) {
     for (size_t i = 0; i < SOURCE_COUNT; i++) {
         yyjson_val *old = yyjson_obj_get(c->old_spec, sources[i]), *now = yyjson_obj_get(c->spec, sources[i]);
         bool is_csi = strcmp(sources[i], "csi") == 0;
-        is_changed = is_changed || has(c->old_spec, sources[i]) != has(c->spec, sources[i]) ||
+        is_changed = is_changed || kt_json_has(c->old_spec, sources[i]) != kt_json_has(c->spec, sources[i]) ||
                      !(is_csi ? is_same_driver(c, old, now) : kt_is_same(c, old, now));
     }
     if (is_changed)
-        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.persistentvolumesource", nothing,
+        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.persistentvolumesource", KI_STR(""),
                       "spec.persistentvolumesource is immutable after creation");
     if (!kt_is_same(c, yyjson_obj_get(c->old_spec, "volumeMode"), yyjson_obj_get(c->spec, "volumeMode")))
         kt_add_json(c, "volumeMode", yyjson_obj_get(c->spec, "volumeMode"), KT_IMMUTABLE);
@@ -159,14 +153,15 @@ static void check_source_members(kt_checked *c, const char *first) {
         if (strcmp(required[i].source, first) != 0)
             continue;
         if (!text.size)
-            kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true, "", "spec.%s.%s", first, required[i].member);
+            kt_validate_add(c->causes, KT_CAUSE_REQUIRED, KI_STR(""), true, "", "spec.%s.%s", first,
+                            required[i].member);
         if (strcmp(first, "nfs") == 0 && strcmp(required[i].member, "path") == 0 &&
             !ki_str_starts_with(text, KI_STR("/")))
             kt_validate_add(c->causes, KT_CAUSE_INVALID, text.size ? text : KI_STR(""), true,
                             "must be an absolute path", "spec.nfs.path");
     }
-    if (strcmp(first, "local") == 0 && !has(c->spec, "nodeAffinity"))
-        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "spec.nodeAffinity", nothing,
+    if (strcmp(first, "local") == 0 && !kt_json_has(c->spec, "nodeAffinity"))
+        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "spec.nodeAffinity", KI_STR(""),
                       "Local volume requires node affinity");
 }
 
@@ -214,14 +209,14 @@ void kt_check_volume(kt_checked *c) {
     check_access_modes(c, yyjson_obj_get(c->spec, "accessModes"));
     check_capacity(c, capacity);
     for (size_t i = 0; i < SOURCE_COUNT; i++) {
-        if (first && has(c->spec, sources[i]))
-            kt_validate_add(c->causes, KT_CAUSE_FORBIDDEN, nothing, true, "may not specify more than 1 volume type",
+        if (first && kt_json_has(c->spec, sources[i]))
+            kt_validate_add(c->causes, KT_CAUSE_FORBIDDEN, KI_STR(""), true, "may not specify more than 1 volume type",
                             "spec.%s", sources[i]);
-        if (!first && has(c->spec, sources[i]))
+        if (!first && kt_json_has(c->spec, sources[i]))
             first = sources[i];
     }
     if (!first)
-        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "spec", nothing, "must specify a volume type");
+        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "spec", KI_STR(""), "must specify a volume type");
     else
         check_source_members(c, first);
     if (c->old)
@@ -233,11 +228,11 @@ void kt_check_volume_attachment(kt_checked *c) {
     yyjson_val *source = yyjson_obj_get(c->spec, "source");
     ki_str name = kt_json_get_str(source, "persistentVolumeName");
     const char *why = ki_label_check_subdomain(name);
-    bool is_inline = has(source, "inlineVolumeSpec"), is_named = has(source, "persistentVolumeName");
+    bool is_inline = kt_json_has(source, "inlineVolumeSpec"), is_named = kt_json_has(source, "persistentVolumeName");
     if (is_inline == is_named)
-        kt_causes_add(c->causes, is_inline ? KT_CAUSE_FORBIDDEN : KT_CAUSE_REQUIRED, "spec.source", nothing, one_of);
+        kt_causes_add(c->causes, is_inline ? KT_CAUSE_FORBIDDEN : KT_CAUSE_REQUIRED, "spec.source", KI_STR(""), one_of);
     else if (is_named && !name.size)
-        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "spec.source.persistentVolumeName", nothing,
+        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "spec.source.persistentVolumeName", KI_STR(""),
                       "must specify non empty persistentVolumeName");
     if (is_named && why)
         kt_causes_add(c->causes, KT_CAUSE_INVALID, "spec.source.persistentVolumeName", name, why);

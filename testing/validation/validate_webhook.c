@@ -9,30 +9,12 @@
 
 enum {
     PATH_SIZE = 96,
-    COMPARED_MAX = 200, /* names that are compared with each other */
-    TIMEOUT_MAX = 30,   /* seconds */
+    TIMEOUT_MAX = 30, /* seconds */
     PORT_MAX = 65535
 };
 
-static const ki_str nothing = { NULL, 0 };
-
-static bool has(yyjson_val *obj, const char *name) {
-    yyjson_val *val = yyjson_obj_get(obj, name);
-    return val && !yyjson_is_null(val);
-}
-
-static bool has_text(yyjson_val *list, const char *text) {
-    size_t index, count;
-    yyjson_val *one;
-    yyjson_arr_foreach(list, index, count, one) {
-        if (yyjson_equals_str(one, text))
-            return true;
-    }
-    return false;
-}
-
 static void add_required(kt_checked *c, const char *path, const char *name, const char *why) {
-    kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true, why, "%s.%s", path, name);
+    kt_validate_add(c->causes, KT_CAUSE_REQUIRED, KI_STR(""), true, why, "%s.%s", path, name);
 }
 
 /* Checks a list of a rule, in which "*" stands alone. */
@@ -43,7 +25,7 @@ static void check_list(kt_checked *c, const char *path, yyjson_val *rule, const 
     snprintf(why, sizeof why, "if '*' is present, must not specify other %s", others);
     if (!yyjson_arr_size(list))
         kt_add_required(c, field);
-    if (yyjson_arr_size(list) > 1 && has_text(list, "*"))
+    if (yyjson_arr_size(list) > 1 && kt_json_list_has(list, SIZE_MAX, NULL, KI_STR("*")))
         kt_add_json(c, field, list, why);
 }
 
@@ -58,13 +40,13 @@ static void check_resources(kt_checked *c, const char *path, yyjson_val *list) {
     yyjson_arr_foreach(list, index, count, one) {
         ki_str text = kt_json_str(one);
         if (!text.size)
-            kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true, "", "%s[%zu]", field, index);
+            kt_validate_add(c->causes, KT_CAUSE_REQUIRED, KI_STR(""), true, "", "%s[%zu]", field, index);
         else if (!memchr(text.data, '/', text.size))
             is_plain = !ki_str_equals(text, "*");
     }
-    if (yyjson_arr_size(list) > 1 && has_text(list, "*/*"))
+    if (yyjson_arr_size(list) > 1 && kt_json_list_has(list, SIZE_MAX, NULL, KI_STR("*/*")))
         kt_add_json(c, field, list, "if '*/*' is present, must not specify other resources");
-    if (has_text(list, "*") && is_plain)
+    if (kt_json_list_has(list, SIZE_MAX, NULL, KI_STR("*")) && is_plain)
         kt_add_json(c, field, list, "if '*' is present, must not specify other resources without subresources");
 }
 
@@ -88,7 +70,8 @@ static void check_versions(kt_checked *c, const char *path, yyjson_val *versions
     snprintf(field, sizeof field, "%s.admissionReviewVersions", path);
     if (!yyjson_arr_size(versions))
         add_required(c, path, "admissionReviewVersions", "must specify one of v1, v1beta1");
-    else if (!has_text(versions, "v1") && !has_text(versions, "v1beta1"))
+    else if (!kt_json_list_has(versions, SIZE_MAX, NULL, KI_STR("v1")) &&
+             !kt_json_list_has(versions, SIZE_MAX, NULL, KI_STR("v1beta1")))
         kt_add_json(c, field, versions, "must include at least one of v1, v1beta1");
 }
 
@@ -147,25 +130,13 @@ static void check_service(kt_checked *c, const char *path, yyjson_val *service) 
 }
 
 static void check_client(kt_checked *c, const char *path, yyjson_val *client) {
-    bool has_url = has(client, "url");
-    if (has_url == has(client, "service"))
+    bool has_url = kt_json_has(client, "url");
+    if (has_url == kt_json_has(client, "service"))
         add_required(c, path, "clientConfig", "exactly one of url or service is required");
     else if (has_url)
         check_url(c, path, kt_json_get_str(client, "url"));
     else
         check_service(c, path, yyjson_obj_get(client, "service"));
-}
-
-static bool is_earlier_name(yyjson_val *hooks, size_t before, ki_str name) {
-    size_t index, count;
-    yyjson_val *one;
-    yyjson_arr_foreach(hooks, index, count, one) {
-        if (index >= before || index >= COMPARED_MAX)
-            break;
-        if (ki_str_equal(kt_json_get_str(one, "name"), name))
-            return true;
-    }
-    return false;
 }
 
 static void check_name(kt_checked *c, const char *path, ki_str name) {
@@ -195,14 +166,14 @@ void kt_check_webhooks(kt_checked *c) {
             snprintf(field, sizeof field, "webhooks[%zu].rules[%zu]", index, at);
             kt_check_webhook_rule(c, field, rule);
         }
-        if (!has(hook, "sideEffects"))
+        if (!kt_json_has(hook, "sideEffects"))
             add_required(c, path, "sideEffects", "must specify one of None, NoneOnDryRun");
         snprintf(field, sizeof field, "webhooks[%zu].timeoutSeconds", index);
         if (yyjson_is_int(timeout) && (seconds < 1 || seconds > TIMEOUT_MAX))
             kt_add_json(c, field, timeout, "the timeout value must be between 1 and 30 seconds");
         check_client(c, path, yyjson_obj_get(hook, "clientConfig"));
         check_versions(c, path, yyjson_obj_get(hook, "admissionReviewVersions"));
-        if (name.size && is_earlier_name(hooks, index, name))
+        if (name.size && kt_is_earlier(hooks, index, "name", name))
             kt_validate_add(c->causes, KT_CAUSE_DUPLICATE, name, true, "", "%s.name", path);
     }
 }

@@ -17,19 +17,7 @@ enum {
     DEADLINE_SECONDS = 600  /* the default of progressDeadlineSeconds */
 };
 
-static const ki_str nothing = { NULL, 0 };
-
 /* ---- selectors ---- */
-
-static bool has_value(yyjson_val *expression, ki_str value) {
-    size_t index, count;
-    yyjson_val *one;
-    yyjson_arr_foreach(yyjson_obj_get(expression, "values"), index, count, one) {
-        if (ki_str_equal(kt_json_str(one), value))
-            return true;
-    }
-    return false;
-}
 
 static bool satisfies(yyjson_val *expression, yyjson_val *labels) {
     ki_str key = kt_json_get_str(expression, "key"), op = kt_json_get_str(expression, "operator");
@@ -38,7 +26,7 @@ static bool satisfies(yyjson_val *expression, yyjson_val *labels) {
         return label != NULL;
     if (ki_str_equals(op, "DoesNotExist"))
         return label == NULL;
-    bool among = label && has_value(expression, kt_json_str(label));
+    bool among = label && kt_json_list_has(yyjson_obj_get(expression, "values"), SIZE_MAX, NULL, kt_json_str(label));
     return ki_str_equals(op, "NotIn") ? !among : among;
 }
 
@@ -71,7 +59,7 @@ static void check_template(kt_checked *c, const char *path, yyjson_val *template
     field = kt_place_of("%s.spec", path);
     kt_validate_pod_spec(c->causes, field.text, pod, stateful_set);
     if (yyjson_arr_size(yyjson_obj_get(pod, "ephemeralContainers")))
-        kt_validate_add(c->causes, KT_CAUSE_FORBIDDEN, nothing, true,
+        kt_validate_add(c->causes, KT_CAUSE_FORBIDDEN, KI_STR(""), true,
                         "ephemeral containers not allowed in pod template", "%s.ephemeralContainers", field.text);
 }
 
@@ -85,7 +73,7 @@ static void check_always_runs(kt_checked *c, const char *kind) {
         kt_causes_add(c->causes, KT_CAUSE_NOT_SUPPORTED, "spec.template.spec.restartPolicy", policy,
                       "supported values: \"Always\"");
     if (!kt_is_absent(yyjson_obj_get(pod, "activeDeadlineSeconds")))
-        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.template.spec.activeDeadlineSeconds", nothing, why);
+        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.template.spec.activeDeadlineSeconds", KI_STR(""), why);
 }
 
 static yyjson_val *template_labels(const kt_checked *c) {
@@ -160,7 +148,7 @@ static void check_deployment_strategy(kt_checked *c) {
     ki_str type = kt_json_get_str(strategy, "type");
     if (ki_str_equals(type, "Recreate")) {
         if (yyjson_is_obj(rolling))
-            kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, path, nothing,
+            kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, path, KI_STR(""),
                           "may not be specified when strategy `type` is 'Recreate'");
     } else if (type.size && !ki_str_equals(type, "RollingUpdate")) {
         add_strategy(c, KT_CAUSE_NOT_SUPPORTED, "spec.strategy", type,
@@ -212,7 +200,7 @@ static void check_daemon_strategy(kt_checked *c) {
         kt_add_json(c, "spec.updateStrategy.rollingUpdate.maxSurge", surge,
                     "may not be set when maxUnavailable is non-zero");
     else if (!has_surge && !has_unavailable)
-        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "spec.updateStrategy.rollingUpdate.maxUnavailable", nothing,
+        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "spec.updateStrategy.rollingUpdate.maxUnavailable", KI_STR(""),
                       "cannot be 0 when maxSurge is 0");
 }
 
@@ -350,12 +338,12 @@ static void check_job_spec(kt_checked *c, const char *path, yyjson_val *spec) {
     }
     if (is_indexed && kt_is_absent(yyjson_obj_get(spec, "completions")) &&
         !kt_is_absent(yyjson_obj_get(spec, "parallelism"))) /* without both, the default is one completion */
-        kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true, "when completion mode is Indexed",
+        kt_validate_add(c->causes, KT_CAUSE_REQUIRED, KI_STR(""), true, "when completion mode is Indexed",
                         "%s.completions", path);
     field = kt_place_of("%s.template", path);
     check_template(c, field.text, template, NULL);
     if (!policy.size || ki_str_equals(policy, "Always"))
-        kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true, "valid values: \"OnFailure\", \"Never\"",
+        kt_validate_add(c->causes, KT_CAUSE_REQUIRED, KI_STR(""), true, "valid values: \"OnFailure\", \"Never\"",
                         "%s.template.spec.restartPolicy", path);
     else if (!ki_str_equals(policy, "OnFailure") && !ki_str_equals(policy, "Never"))
         kt_validate_add(c->causes, KT_CAUSE_NOT_SUPPORTED, policy, true, "supported values: \"OnFailure\", \"Never\"",

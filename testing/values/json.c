@@ -190,6 +190,23 @@ ki_str kt_json_get_str(yyjson_val *obj, const char *key) {
     return kt_json_str(yyjson_obj_get(obj, key));
 }
 
+bool kt_json_has(yyjson_val *obj, const char *key) {
+    yyjson_val *val = yyjson_obj_get(obj, key);
+    return val && !yyjson_is_null(val);
+}
+
+bool kt_json_list_has(yyjson_val *list, size_t end, const char *key, ki_str text) {
+    size_t index, count;
+    yyjson_val *one;
+    yyjson_arr_foreach(list, index, count, one) {
+        if (index == end)
+            break;
+        if (ki_str_equal(key ? kt_json_get_str(one, key) : kt_json_str(one), text))
+            return true;
+    }
+    return false;
+}
+
 ki_status kt_json_freeze(const ki_allocator *allocator, yyjson_mut_val *val, yyjson_doc **ret_doc) {
     yyjson_alc alc = kt_json_alc(allocator);
     yyjson_doc *doc = val ? yyjson_mut_val_imut_copy(val, &alc) : NULL;

@@ -41,5 +41,9 @@ ki_status kt_json_append_mut(ki_buffer *out, yyjson_mut_val *val);
 ki_str kt_json_str(yyjson_val *val);
 /* Returns the string at `key`; data is NULL if there is none. */
 ki_str kt_json_get_str(yyjson_val *obj, const char *key);
+/* Returns true if the object has a value at `key` other than null. */
+bool kt_json_has(yyjson_val *obj, const char *key);
+/* Returns true if `text` is one of the first `end` elements of a list, or their text at `key` if that is not NULL. */
+bool kt_json_list_has(yyjson_val *list, size_t end, const char *key, ki_str text);
 
 #endif
