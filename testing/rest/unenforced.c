@@ -74,7 +74,6 @@ static const char *const members_of_pods[] = { "containers[].resizePolicy",
                                                NULL };
 static const char *const members_of_jobs[] = { "backoffLimitPerIndex", "managedBy",     "maxFailedIndexes",
                                                "podFailurePolicy",     "successPolicy", NULL };
-static const char *const members_of_stateful_sets[] = { "volumeClaimTemplates", NULL };
 static const char *const members_of_volumes[] = { "awsElasticBlockStore",
                                                   "azureDisk",
                                                   "azureFile",
@@ -97,7 +96,6 @@ static const char *const members_of_volumes[] = { "awsElasticBlockStore",
                                                   "storageos",
                                                   "vsphereVolume",
                                                   NULL };
-static const char *const members_of_claims[] = { "selector", NULL };
 static const char *const members_of_attachments[] = { "source.inlineVolumeSpec", NULL };
 static const char *const members_of_quotas[] = { "scopeSelector", NULL };
 static const char *const members_of_device_claims[] = { "devices.constraints", NULL };
@@ -109,7 +107,6 @@ static const struct {
     const char *at; /* the struct that has the members */
     const char *const *members;
 } unchecked_members[] = {
-    { "", "persistentvolumeclaims", "spec", members_of_claims },
     { "", "persistentvolumes", "spec", members_of_volumes },
     { "", "pods", "spec", members_of_pods },
     { "", "podtemplates", "template.spec", members_of_pods },
@@ -118,7 +115,6 @@ static const struct {
     { "apps", "daemonsets", "spec.template.spec", members_of_pods },
     { "apps", "deployments", "spec.template.spec", members_of_pods },
     { "apps", "replicasets", "spec.template.spec", members_of_pods },
-    { "apps", "statefulsets", "spec", members_of_stateful_sets },
     { "apps", "statefulsets", "spec.template.spec", members_of_pods },
     { "batch", "cronjobs", "spec.jobTemplate.spec", members_of_jobs },
     { "batch", "cronjobs", "spec.jobTemplate.spec.template.spec", members_of_pods },

@@ -4,6 +4,7 @@
 
 #include "testing/schema/constant_defaults.h"
 #include "testing/schema/schema.h"
+#include "testing/values/image.h"
 #include "testing/values/json.h"
 
 #include <string.h>
@@ -92,11 +93,7 @@ static yyjson_mut_val *object_at(filler *f, yyjson_mut_val *obj, const char *key
 /* Returns "Always" for an image whose content can change: without a tag, or with :latest. */
 static const char *pull_policy(yyjson_mut_val *container) {
     const char *image = yyjson_mut_get_str(get(container, "image"));
-    const char *name = image ? strrchr(image, '/') : NULL;
-    if (!image || strchr(image, '@'))
-        return "IfNotPresent";
-    const char *tag = strrchr(name ? name : image, ':');
-    return !tag || strcmp(tag, ":latest") == 0 ? "Always" : "IfNotPresent";
+    return image && kt_image_is_latest(ki_str_of(image)) ? "Always" : "IfNotPresent";
 }
 
 static void fill_container(filler *f, yyjson_mut_val *obj) {

@@ -10,7 +10,8 @@
 #include <stdio.h>
 
 enum {
-    FIELD_SIZE = 512
+    FIELD_SIZE = 512,
+    KEY_SIZE = 253
 };
 
 bool kt_is_nothing(yyjson_val *val) {
@@ -130,6 +131,27 @@ void kt_check_key(kt_causes *causes, const char *field, ki_str key) {
         kt_causes_add(causes, KT_CAUSE_INVALID, field, key.size ? key : KI_STR(""), why);
     if (why && is_bare) /* has two problems; the second one is that of any wrong name */
         kt_causes_add(causes, KT_CAUSE_INVALID, field, key.size ? key : KI_STR(""), ki_label_check_key(KI_STR("-")));
+}
+
+void kt_check_config_key(kt_causes *causes, const char *field, ki_str key) {
+    bool is_valid = key.size > 0;
+    for (size_t i = 0; i < key.size; i++) {
+        char letter = key.data[i];
+        is_valid = is_valid && ((letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+                                (letter >= '0' && letter <= '9') || letter == '-' || letter == '_' || letter == '.');
+    }
+    if (key.size > KEY_SIZE)
+        kt_causes_add(causes, KT_CAUSE_INVALID, field, key, "must be no more than 253 characters");
+    if (!is_valid)
+        kt_causes_add(causes, KT_CAUSE_INVALID, field, key.size ? key : KI_STR(""),
+                      "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  "
+                      "or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')");
+    if (ki_str_equals(key, "."))
+        kt_causes_add(causes, KT_CAUSE_INVALID, field, key, "must not be '.'");
+    else if (ki_str_equals(key, ".."))
+        kt_causes_add(causes, KT_CAUSE_INVALID, field, key, "must not be '..'");
+    else if (ki_str_starts_with(key, KI_STR("..")))
+        kt_causes_add(causes, KT_CAUSE_INVALID, field, key, "must not start with '..'");
 }
 
 static void check_expression(kt_causes *causes, const char *field, size_t at, yyjson_val *expression) {

@@ -58,6 +58,8 @@ void kt_check_positive(kt_checked *c, const char *field, yyjson_val *val, const 
 void kt_check_number_or_percent(kt_checked *c, const char *field, yyjson_val *val, unsigned most);
 /* Checks the name of a label. */
 void kt_check_key(kt_causes *causes, const char *field, ki_str key);
+/* Checks the key of a config map or secret. */
+void kt_check_config_key(kt_causes *causes, const char *field, ki_str key);
 /* Checks a metav1.LabelSelector. */
 void kt_check_selector(kt_causes *causes, const char *field, yyjson_val *selector);
 

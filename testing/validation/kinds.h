@@ -32,6 +32,8 @@ void kt_check_disruption_budget(kt_checked *c);
 void kt_check_pod_autoscaler(kt_checked *c);
 
 /* validate_volume.c */
+/* Checks the spec of a claim, also in a template. */
+void kt_check_claim_spec(kt_causes *causes, const char *path, yyjson_val *spec);
 void kt_check_volume(kt_checked *c);
 void kt_check_volume_attachment(kt_checked *c);
 void kt_check_volume_claim(kt_checked *c);

@@ -1,6 +1,7 @@
 /* validate_data.c: checks config maps and secrets. */
 #include "testing/validation/kinds.h"
 
+#include "testing/validation/field_rules.h"
 #include "testing/values/base64.h"
 #include "testing/values/go_json.h"
 #include "testing/values/index.h"
@@ -12,21 +13,6 @@ enum {
     SIZE_LIMIT = 1024 * 1024 /* bytes of all values */
 };
 
-static const char *key_problem(ki_str key) {
-    if (ki_str_equals(key, "."))
-        return "must not be '.'";
-    if (ki_str_equals(key, ".."))
-        return "must not be '..'";
-    for (size_t i = 0; i < key.size; i++) {
-        char letter = key.data[i];
-        if (!(letter >= 'a' && letter <= 'z') && !(letter >= 'A' && letter <= 'Z') &&
-            !(letter >= '0' && letter <= '9') && letter != '-' && letter != '_' && letter != '.')
-            return "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or "
-                   "'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
-    }
-    return NULL;
-}
-
 /* Checks the keys of a member, which must not be in `other`. */
 static void check_keys(kt_checked *c, const char *member, yyjson_val *other) {
     yyjson_val *key, *val;
@@ -35,13 +21,10 @@ static void check_keys(kt_checked *c, const char *member, yyjson_val *other) {
     kt_index_members(&c->arena, other, &others);
     yyjson_obj_foreach(yyjson_obj_get(c->root, member), index, count, key, val) {
         ki_str name = kt_json_str(key);
-        const char *why = key_problem(name);
-        if (why)
-            kt_validate_add(c->causes, KT_CAUSE_INVALID, name, true, why, "%s[%.*s]", member, (int)name.size,
-                            name.data);
+        kt_place place = kt_place_of("%s[%.*s]", member, (int)name.size, name.data);
+        kt_check_config_key(c->causes, place.text, name);
         if (kt_index_find(&others, name))
-            kt_validate_add(c->causes, KT_CAUSE_INVALID, name, true, "duplicate of key present in binaryData",
-                            "%s[%.*s]", member, (int)name.size, name.data);
+            kt_causes_add(c->causes, KT_CAUSE_INVALID, place.text, name, "duplicate of key present in binaryData");
     }
 }
 

@@ -119,8 +119,8 @@ static bool same_containers(kt_arena *arena, yyjson_val *old, yyjson_val *now) {
 /* Returns true if two specs differ only in what an update can change. */
 static bool same_spec(kt_arena *arena, yyjson_val *old, yyjson_val *now) {
     /* The last two: of a pod that waits at a gate. */
-    static const char *const changeable[] = { "activeDeadlineSeconds", "tolerations",  "terminationGracePeriodSeconds",
-                                              "schedulingGates",       "nodeSelector", "affinity" };
+    static const char *const changeable[] = { "activeDeadlineSeconds", "tolerations", "schedulingGates", "nodeSelector",
+                                              "affinity" };
     size_t changeable_count = sizeof changeable / sizeof changeable[0];
     if (!yyjson_arr_size(yyjson_obj_get(old, "schedulingGates")))
         changeable_count -= 2;
@@ -203,6 +203,72 @@ static void check_gates(kt_causes *causes, yyjson_val *old_list, yyjson_val *lis
     }
 }
 
+/* Returns true if `now` begins with the elements of `old`. */
+static bool begins_with(kt_arena *arena, yyjson_val *now, yyjson_val *old) {
+    size_t index, count;
+    yyjson_val *one;
+    yyjson_arr_iter others = yyjson_arr_iter_with(now);
+    yyjson_arr_foreach(old, index, count, one) {
+        yyjson_val *other = yyjson_arr_iter_next(&others);
+        if (!other || !kt_equal(arena, one, other))
+            return false;
+    }
+    return true;
+}
+
+/* Checks that the nodes a gated pod requires become fewer. */
+static void check_required_nodes(kt_causes *causes, kt_arena *arena, yyjson_val *old_affinity, yyjson_val *affinity) {
+    static const char required[] = "requiredDuringSchedulingIgnoredDuringExecution", terms[] = "nodeSelectorTerms";
+    static const char field[] = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution."
+                                "nodeSelectorTerms";
+    yyjson_val *old = yyjson_obj_get(yyjson_obj_get(yyjson_obj_get(old_affinity, "nodeAffinity"), required), terms);
+    yyjson_val *now = yyjson_obj_get(yyjson_obj_get(yyjson_obj_get(affinity, "nodeAffinity"), required), terms);
+    yyjson_val *one;
+    yyjson_arr_iter terms_now = yyjson_arr_iter_with(now);
+    size_t index, count;
+    if (yyjson_arr_size(old) && yyjson_arr_size(old) != yyjson_arr_size(now)) {
+        kt_causes_add(causes, KT_CAUSE_INVALID, field, KI_STR(""),
+                      "no additions/deletions to non-empty NodeSelectorTerms list are allowed");
+        return;
+    }
+    yyjson_arr_foreach(old, index, count, one) {
+        yyjson_val *other = yyjson_arr_iter_next(&terms_now);
+        yyjson_val *expressions = yyjson_obj_get(one, "matchExpressions"), *fields = yyjson_obj_get(one, "matchFields");
+        yyjson_val *new_expressions = yyjson_obj_get(other, "matchExpressions");
+        yyjson_val *new_fields = yyjson_obj_get(other, "matchFields");
+        bool was_empty = !yyjson_arr_size(expressions) && !yyjson_arr_size(fields);
+        if ((was_empty && (yyjson_arr_size(new_expressions) || yyjson_arr_size(new_fields))) ||
+            !begins_with(arena, new_expressions, expressions) || !begins_with(arena, new_fields, fields))
+            kt_validate_add(causes, KT_CAUSE_INVALID, KI_STR(""), true,
+                            "only additions are allowed (no mutations or deletions)", "%s[%zu]", field, index);
+    }
+}
+
+/* Checks that an update of a gated pod adds to what its node must be. Returns false if it changes another affinity. */
+static bool check_gated(kt_causes *causes, kt_arena *arena, yyjson_val *old_spec, yyjson_val *spec) {
+    static const char *const others[] = { "podAffinity", "podAntiAffinity" };
+    yyjson_val *old_affinity = yyjson_obj_get(old_spec, "affinity"), *affinity = yyjson_obj_get(spec, "affinity");
+    yyjson_val *labels = yyjson_obj_get(spec, "nodeSelector"), *key, *val;
+    kt_checked c = { .causes = causes };
+    size_t index, count;
+    bool is_kept = true, is_same = true;
+    yyjson_obj_foreach(yyjson_obj_get(old_spec, "nodeSelector"), index, count, key, val) {
+        ki_str name = kt_json_str(key);
+        yyjson_val *now = yyjson_obj_getn(labels, name.data, name.size);
+        is_kept = is_kept && now && kt_equal(arena, val, now);
+    }
+    if (!is_kept)
+        kt_add_json(&c, "spec.nodeSelector", labels,
+                    "only additions to spec.nodeSelector are allowed (no mutations or deletions)");
+    check_required_nodes(causes, arena, old_affinity, affinity);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        yyjson_val *old = yyjson_obj_get(old_affinity, others[i]), *now = yyjson_obj_get(affinity, others[i]);
+        is_same = is_same && (kt_is_nothing(old) || kt_is_nothing(now) ? kt_is_nothing(old) == kt_is_nothing(now)
+                                                                       : kt_equal(arena, old, now));
+    }
+    return is_same;
+}
+
 void kt_validate_pod_update(kt_causes *causes, const ki_allocator *allocator, yyjson_val *old_spec, yyjson_val *spec) {
     static const char deadline[] = "activeDeadlineSeconds", gates[] = "schedulingGates";
     static const char *const lists[] = { "containers", "initContainers" };
@@ -219,6 +285,8 @@ void kt_validate_pod_update(kt_causes *causes, const ki_allocator *allocator, yy
     check_tolerations(causes, &arena, yyjson_obj_get(old_spec, "tolerations"), yyjson_obj_get(spec, "tolerations"));
     check_gates(causes, yyjson_obj_get(old_spec, gates), yyjson_obj_get(spec, gates));
     bool same = same_spec(&arena, old_spec, spec);
+    if (yyjson_arr_size(yyjson_obj_get(old_spec, gates)))
+        same = check_gated(causes, &arena, old_spec, spec) && same;
     if (arena.failed)
         causes->text.failed = KI_ERR_NO_MEMORY;
     else if (!same)

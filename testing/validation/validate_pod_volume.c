@@ -60,7 +60,7 @@ static bool goes_back(ki_str path) {
     return false;
 }
 
-static void check_no_way_back(kt_causes *causes, const char *field, ki_str path) {
+void kt_check_no_way_back(kt_causes *causes, const char *field, ki_str path) {
     if (goes_back(path))
         kt_causes_add(causes, KT_CAUSE_INVALID, field, path, "must not contain '..'");
 }
@@ -68,7 +68,7 @@ static void check_no_way_back(kt_causes *causes, const char *field, ki_str path)
 void kt_check_descending_path(kt_causes *causes, const char *field, ki_str path) {
     if (path.size && path.data[0] == '/')
         kt_causes_add(causes, KT_CAUSE_INVALID, field, path, "must be a relative path");
-    check_no_way_back(causes, field, path);
+    kt_check_no_way_back(causes, field, path);
 }
 
 static void check_local_path(kt_causes *causes, const char *field, ki_str path) {
@@ -89,9 +89,8 @@ static void check_source(kt_causes *causes, const char *path, const char *name, 
         KT_NUMBER("emptyDir.mode", KT_IF_GIVEN, 0, 01777,
                   "must be a number between 0 and 01777 (octal), both inclusive"),
         KT_REQUIRED("hostPath.path", ""),
-        KT_TEXT("hostPath.path", KT_IF_FILLED, check_no_way_back),
-        KT_CHOICE("hostPath.type", KT_IF_FILLED,
-                  ",BlockDevice,CharDevice,Directory,DirectoryOrCreate,File,FileOrCreate,Socket"),
+        KT_TEXT("hostPath.path", KT_IF_FILLED, kt_check_no_way_back),
+        KT_CHOICE("hostPath.type", KT_IF_FILLED, KT_HOST_PATHS),
         KT_REQUIRED("secret.secretName", ""),
         MODE("secret.defaultMode"),
         ITEMS("secret.items"),

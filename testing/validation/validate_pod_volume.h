@@ -6,6 +6,8 @@
 
 #include <yyjson.h>
 
+#define KT_HOST_PATHS ",BlockDevice,CharDevice,Directory,DirectoryOrCreate,File,FileOrCreate,Socket"
+
 enum {
     KT_VOLUMES_MAX = 1000 /* volumes whose names are compared */
 };
@@ -24,6 +26,8 @@ bool kt_has_volume(const kt_volumes *volumes, ki_str name);
 /* Returns true if this volume is a claim, which can be a device of a container. */
 bool kt_is_claim(const kt_volumes *volumes, ki_str name);
 
+/* Rejects paths that have the element "..". */
+void kt_check_no_way_back(kt_causes *causes, const char *field, ki_str path);
 /* Rejects paths that begin with a slash or have the element "..". */
 void kt_check_descending_path(kt_causes *causes, const char *field, ki_str path);
 

@@ -3,6 +3,8 @@
 
 #include "src/base/quantity.h"
 #include "src/object/label.h"
+#include "testing/validation/field_rules.h"
+#include "testing/validation/validate_pod_volume.h"
 #include "testing/values/index.h"
 #include "testing/values/json.h"
 
@@ -12,6 +14,45 @@
 enum {
     FIELD_SIZE = 512
 };
+
+/* Returns true if the requests differ in another resource than `but`, which can be NULL. */
+static bool has_other_requests(kt_checked *c, yyjson_val *old, yyjson_val *now, const char *but) {
+    yyjson_val *sides[2] = { old, now }, *key, *val;
+    size_t index, count;
+    for (size_t side = 0; side < 2; side++) {
+        yyjson_obj_foreach(sides[side], index, count, key, val) {
+            ki_str name = kt_json_str(key);
+            if (!(but && ki_str_equals(name, but)) &&
+                !kt_is_same(c, val, yyjson_obj_getn(sides[!side], name.data, name.size)))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Checks that a claim asks for more than the volume has, if it asks for less than before. */
+static void check_shrink(kt_checked *c, yyjson_val *old, yyjson_val *now) {
+    yyjson_val *capacity = yyjson_obj_get(yyjson_obj_get(c->old, "status"), "capacity");
+    ki_quantity before, wanted, given;
+    if (ki_quantity_parse(kt_json_str(old), &before) && ki_quantity_parse(kt_json_str(now), &wanted) &&
+        ki_quantity_parse(kt_json_get_str(capacity, "storage"), &given) && ki_quantity_compare(&wanted, &before) < 0 &&
+        ki_quantity_compare(&wanted, &given) <= 0)
+        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.resources.requests.storage", KI_STR(""),
+                      "field can not be less than status.capacity");
+}
+
+/* Checks that a volume with attributes of a class keeps a class. */
+static void check_attributes_class(kt_checked *c) {
+    static const char field[] = "spec.volumeAttributesClassName";
+    yyjson_val *current = yyjson_obj_get(yyjson_obj_get(c->old, "status"), "currentVolumeAttributesClassName");
+    yyjson_val *now = yyjson_obj_get(c->spec, "volumeAttributesClassName");
+    if (kt_is_absent(current) || kt_json_str(now).size)
+        return;
+    kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, field, KI_STR(""),
+                  kt_is_absent(now)
+                      ? "update to nil is forbidden when status.currentVolumeAttributesClassName is not nil"
+                      : "update to empty string is forbidden when status.currentVolumeAttributesClassName is not nil");
+}
 
 /* Rejects a change of a claim's spec. A claim can get its volume and its class later; a bound one can ask for more. */
 static void check_claim_change(kt_checked *c) {
@@ -26,17 +67,23 @@ static void check_claim_change(kt_checked *c) {
         yyjson_val *was = yyjson_obj_get(c->old_spec, set_once[i]);
         is_changed |= !kt_is_nothing(was) && !kt_is_same(c, was, yyjson_obj_get(c->spec, set_once[i]));
     }
+    is_changed |= has_other_requests(c, yyjson_obj_get(before, "requests"), yyjson_obj_get(resources, "requests"),
+                                     is_bound ? "storage" : NULL);
     if (!is_bound)
-        is_changed |= !kt_is_same(c, yyjson_obj_get(before, "requests"), yyjson_obj_get(resources, "requests")) ||
-                      !kt_is_same(c, yyjson_obj_get(c->old_spec, "volumeAttributesClassName"),
+        is_changed |= !kt_is_same(c, yyjson_obj_get(c->old_spec, "volumeAttributesClassName"),
                                   yyjson_obj_get(c->spec, "volumeAttributesClassName"));
     if (is_changed)
         kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec", KI_STR(""),
                       "spec is immutable after creation except resources.requests and volumeAttributesClassName for "
                       "bound claims");
+    check_shrink(c, yyjson_obj_get(yyjson_obj_get(before, "requests"), "storage"),
+                 yyjson_obj_get(yyjson_obj_get(resources, "requests"), "storage"));
+    if (!kt_is_same(c, yyjson_obj_get(c->old_spec, "volumeMode"), yyjson_obj_get(c->spec, "volumeMode")))
+        kt_add_json(c, "volumeMode", yyjson_obj_get(c->spec, "volumeMode"), KT_IMMUTABLE);
+    check_attributes_class(c);
 }
 
-static void check_access_modes(kt_checked *c, yyjson_val *given) {
+static void check_access_modes(kt_causes *causes, const char *path, yyjson_val *given) {
     static const char *const modes[] = { "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod" };
     bool for_one_pod = false, for_others = false;
     size_t index, count;
@@ -46,39 +93,108 @@ static void check_access_modes(kt_checked *c, yyjson_val *given) {
         for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
             is_known = is_known || yyjson_equals_str(mode, modes[i]);
         if (!is_known)
-            kt_validate_add(c->causes, KT_CAUSE_NOT_SUPPORTED, kt_json_str(mode), true,
+            kt_validate_add(causes, KT_CAUSE_NOT_SUPPORTED, kt_json_str(mode), true,
                             "supported values: \"ReadOnlyMany\", \"ReadWriteMany\", \"ReadWriteOnce\", "
                             "\"ReadWriteOncePod\"",
-                            "spec.accessModes");
+                            "%s.accessModes", path);
         else if (yyjson_equals_str(mode, "ReadWriteOncePod"))
             for_one_pod = true;
         else
             for_others = true;
     }
     if (for_one_pod && for_others)
-        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.accessModes", KI_STR(""),
-                      "may not use ReadWriteOncePod with other access modes");
+        kt_validate_add(causes, KT_CAUSE_FORBIDDEN, KI_STR(""), true,
+                        "may not use ReadWriteOncePod with other access modes", "%s.accessModes", path);
+}
+
+/* Checks a source of the data of a new volume. */
+static void check_data_source(kt_causes *causes, const char *path, yyjson_val *source) {
+    static const kt_rule rules[] = {
+        KT_REQUIRED("name", ""),
+        KT_REQUIRED("kind", ""),
+        KT_TEXT("apiGroup", KT_IF_FILLED, kt_check_subdomain),
+        KT_TEXT("namespace", KT_IF_FILLED, kt_check_dns_label),
+    };
+    ki_str kind = kt_json_get_str(source, "kind");
+    if (kt_is_absent(source))
+        return;
+    KT_CHECK_RULES(causes, path, source, rules);
+    if (!kt_json_get_str(source, "apiGroup").size && !ki_str_equals(kind, "PersistentVolumeClaim"))
+        kt_causes_add(causes, KT_CAUSE_INVALID, path, kind.size ? kind : KI_STR(""),
+                      "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
+}
+
+static bool is_same_text(yyjson_val *a, yyjson_val *b, const char *name) {
+    return ki_str_equal(kt_json_get_str(a, name), kt_json_get_str(b, name)) &&
+           kt_is_absent(yyjson_obj_get(a, name)) == kt_is_absent(yyjson_obj_get(b, name));
+}
+
+/* Checks that the two sources are one. A source in another namespace excludes the older field. */
+static void check_data_sources(kt_causes *causes, const char *path, yyjson_val *source, yyjson_val *ref) {
+    kt_place place = kt_place_of("%s.dataSource", path);
+    const char *why = NULL;
+    check_data_source(causes, place.text, source);
+    place = kt_place_of("%s.dataSourceRef", path);
+    check_data_source(causes, place.text, ref);
+    if (kt_is_absent(source) || kt_is_absent(ref))
+        return;
+    if (kt_json_get_str(ref, "namespace").size)
+        why = "may not be specified when dataSourceRef.namespace is specified";
+    else if (!is_same_text(source, ref, "apiGroup") || !is_same_text(source, ref, "kind") ||
+             !is_same_text(source, ref, "name"))
+        why = "must match dataSourceRef";
+    if (why)
+        kt_causes_add_value(causes, KT_CAUSE_INVALID, path, KI_STR("{}"), false, why);
+}
+
+static void check_claim(kt_causes *causes, const char *path, yyjson_val *spec) {
+    static const kt_rule rules[] = {
+        KT_REQUIRED("accessModes", "at least 1 access mode is required"),
+    };
+    static const kt_rule names[] = {
+        KT_TEXT("storageClassName", KT_IF_FILLED, kt_check_subdomain),
+        KT_CHOICE("volumeMode", KT_IF_GIVEN, "Block,Filesystem"),
+        KT_TEXT("volumeAttributesClassName", KT_IF_FILLED, kt_check_subdomain),
+    };
+    yyjson_val *requests = yyjson_obj_get(yyjson_obj_get(spec, "resources"), "requests");
+    yyjson_val *storage = yyjson_obj_get(requests, "storage");
+    kt_checked c = { .causes = causes };
+    kt_place place = kt_place_of("%s.selector", path);
+    KT_CHECK_RULES(causes, path, spec, rules);
+    kt_check_selector(causes, place.text, yyjson_obj_get(spec, "selector"));
+    check_access_modes(causes, path, yyjson_obj_get(spec, "accessModes"));
+    place = kt_place_of("%s.resources[storage]", path);
+    if (!storage)
+        kt_causes_add(causes, KT_CAUSE_REQUIRED, place.text, KI_STR(""), "");
+    else
+        kt_check_positive(&c, place.text, storage, "must be greater than zero");
+    KT_CHECK_RULES(causes, path, spec, names);
+}
+
+void kt_check_claim_spec(kt_causes *causes, const char *path, yyjson_val *spec) {
+    check_claim(causes, path, spec);
+    check_data_sources(causes, path, yyjson_obj_get(spec, "dataSource"), yyjson_obj_get(spec, "dataSourceRef"));
+}
+
+/* Checks the sources of a new claim as the server stores them: each is a copy of the other one. The server drops a
+ * source in another namespace, and an older field with another type of source. */
+static void check_stored_sources(kt_checked *c) {
+    yyjson_val *source = yyjson_obj_get(c->spec, "dataSource"), *ref = yyjson_obj_get(c->spec, "dataSourceRef");
+    ki_str group = kt_json_get_str(source, "apiGroup"), kind = kt_json_get_str(source, "kind");
+    bool is_claim = !group.size && ki_str_equals(kind, "PersistentVolumeClaim");
+    bool is_snapshot = ki_str_equals(group, "snapshot.storage.k8s.io") && ki_str_equals(kind, "VolumeSnapshot");
+    if (kt_json_get_str(ref, "namespace").size)
+        ref = NULL;
+    if (kt_is_absent(ref) && !is_claim && !is_snapshot)
+        return;
+    check_data_sources(c->causes, "spec", kt_is_absent(source) ? ref : source, kt_is_absent(ref) ? source : ref);
 }
 
 void kt_check_volume_claim(kt_checked *c) {
-    static const ki_quantity zero = { 0 };
-    yyjson_val *given = yyjson_obj_get(c->spec, "accessModes");
-    yyjson_val *requests = yyjson_obj_get(yyjson_obj_get(c->spec, "resources"), "requests");
-    yyjson_val *storage = yyjson_obj_get(requests, "storage");
-    ki_quantity wanted;
-    if (yyjson_arr_size(given) == 0)
-        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "spec.accessModes", KI_STR(""),
-                      "at least 1 access mode is required");
-    check_access_modes(c, given);
-    if (!storage) {
-        kt_add_required(c, "spec.resources[storage]");
-    } else if (ki_quantity_parse(kt_json_str(storage), &wanted) && ki_quantity_compare(&wanted, &zero) <= 0) {
-        char shown[KI_QUANTITY_SIZE];
-        ki_quantity_write(&wanted, shown);
-        kt_causes_add(c->causes, KT_CAUSE_INVALID, "spec.resources[storage]", ki_str_of(shown),
-                      "must be greater than zero");
-    }
-    if (c->old)
+    check_claim(c->causes, "spec", c->spec);
+    if (!c->old)
+        check_stored_sources(c);
+    else
         check_claim_change(c);
 }
 
@@ -142,6 +258,10 @@ static void check_volume_change(kt_checked *c) {
 
 /* Checks the first source. */
 static void check_source_members(kt_checked *c, const char *first) {
+    static const kt_rule host_path[] = {
+        KT_TEXT("hostPath.path", KT_IF_FILLED, kt_check_no_way_back),
+        KT_CHOICE("hostPath.type", KT_IF_FILLED, KT_HOST_PATHS),
+    };
     static const struct {
         const char *source;
         const char *member;
@@ -160,6 +280,8 @@ static void check_source_members(kt_checked *c, const char *first) {
             kt_validate_add(c->causes, KT_CAUSE_INVALID, text.size ? text : KI_STR(""), true,
                             "must be an absolute path", "spec.nfs.path");
     }
+    if (strcmp(first, "hostPath") == 0)
+        KT_CHECK_RULES(c->causes, "spec", c->spec, host_path);
     if (strcmp(first, "local") == 0 && !kt_json_has(c->spec, "nodeAffinity"))
         kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "spec.nodeAffinity", KI_STR(""),
                       "Local volume requires node affinity");
@@ -206,7 +328,7 @@ static void check_capacity(kt_checked *c, yyjson_val *capacity) {
 void kt_check_volume(kt_checked *c) {
     yyjson_val *capacity = yyjson_obj_get(c->spec, "capacity");
     const char *first = NULL;
-    check_access_modes(c, yyjson_obj_get(c->spec, "accessModes"));
+    check_access_modes(c->causes, "spec", yyjson_obj_get(c->spec, "accessModes"));
     check_capacity(c, capacity);
     for (size_t i = 0; i < SOURCE_COUNT; i++) {
         if (first && kt_json_has(c->spec, sources[i]))

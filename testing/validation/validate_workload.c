@@ -2,6 +2,7 @@
 #include "testing/validation/validate_workload.h"
 
 #include "testing/validation/field_rules.h"
+#include "testing/validation/kinds.h"
 #include "testing/validation/validate_pod.h"
 #include "testing/values/cron.h"
 #include "testing/values/json.h"
@@ -257,11 +258,18 @@ void kt_check_stateful_set(kt_checked *c) {
         KT_CHOICE("persistentVolumeClaimRetentionPolicy.whenScaled", KT_IF_FILLED, "Retain,Delete"),
     };
     ki_str policy = kt_json_get_str(c->spec, "podManagementPolicy");
+    size_t index, count;
+    yyjson_val *claim;
+    kt_place place;
     if (policy.size && !ki_str_equals(policy, "OrderedReady") && !ki_str_equals(policy, "Parallel"))
         kt_causes_add(c->causes, KT_CAUSE_INVALID, "spec.podManagementPolicy", policy,
                       "must be 'OrderedReady' or 'Parallel'");
     check_stateful_strategy(c);
     KT_CHECK_RULES(c->causes, "spec", c->spec, rules);
+    yyjson_arr_foreach(yyjson_obj_get(c->spec, "volumeClaimTemplates"), index, count, claim) {
+        place = kt_place_of("spec.volumeClaimTemplates[%zu].spec", index);
+        kt_check_claim_spec(c->causes, place.text, yyjson_obj_get(claim, "spec"));
+    }
     if (check_selector(c, "statefulset", true))
         check_template(c, "spec.template", yyjson_obj_get(c->spec, "template"), c->spec);
     check_always_runs(c, "StatefulSet");

@@ -68,7 +68,8 @@ REST_TEST(objects_get_what_a_real_server_fills_in) {
             "\"schedulerName\":\"default-scheduler\"", "\"imagePullPolicy\":\"Always\"" } },
         { APPS "statefulsets",
           POD("\"selector\":{\"matchLabels\":{\"a\":\"b\"}},\"volumeClaimTemplates\":[{\"metadata\":{\"name\":\"v\"},"
-              "\"spec\":{}}]," TEMPLATE),
+              "\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}}}]"
+              "," TEMPLATE),
           { "\"rollingUpdate\":{\"partition\":0,\"maxUnavailable\":1}", "\"kind\":\"PersistentVolumeClaim\"",
             "\"volumeMode\":\"Filesystem\"" } },
         { APPS "daemonsets",

@@ -363,6 +363,7 @@ TABLE_TEST(quantities_are_stored_in_their_canonical_form, "quantities")
 TABLE_TEST(scales_are_applied_and_requests_for_certificates_approved, "subresources")
 TABLE_TEST(objects_of_rarer_kinds_get_their_defaults, "defaults")
 TABLE_TEST(values_that_a_kind_does_not_take_are_rejected, "values")
+TABLE_TEST(values_that_users_write_by_mistake_are_rejected, "rejections")
 
 REST_TEST(the_readmes_give_the_number_of_requests) {
     FILE *in = fopen(KI_TEST_DATA_DIR "/real_responses.jsonl", "r");

@@ -212,7 +212,8 @@ REST_TEST(what_is_right_is_taken) {
         { APPS "statefulsets",
           OBJECT(
               SELECTOR
-              "\"volumeClaimTemplates\":[{\"metadata\":{\"name\":\"v\"},\"spec\":{}}],\"template\":{\"metadata\":{"
+              "\"volumeClaimTemplates\":[{\"metadata\":{\"name\":\"v\"},\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],"
+              "\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}}}],\"template\":{\"metadata\":{"
               "\"labels\":{\"a\":\"b\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"volumeMounts\":[{"
               "\"name\":\"v\",\"mountPath\":\"/x\"}]}]}}") },
         { JOBS, OBJECT(RUNS_ONCE) },
