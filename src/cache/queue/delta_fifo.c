@@ -26,7 +26,7 @@ enum {
     KEEP_DELTAS = 16,    /* a released entry frees a larger delta array */
     KEEP_ENTRIES = 1024, /* released entries kept for reuse */
     KEEP_FEW = 16,       /* of them, stay in any case: a few events more than last time need no memory */
-    GIVE_BACK = 64       /* of them, at most so many are freed when a pop finds the queue empty */
+    GIVE_BACK = 64       /* of them, at most so many are freed when a pop empties the queue */
 };
 
 typedef struct entry entry;
@@ -50,7 +50,7 @@ typedef struct delta_fifo {
     entry *first, *last;
     entry *free;
     uint16_t free_count;
-    uint16_t spare;     /* entries of `free` that were not needed since a pop found the queue empty */
+    uint16_t spare;     /* entries of `free` that were not needed since a pop emptied the queue */
     bool is_processing; /* the first entry, or `unit`, is being processed */
     /* The progress of the first arrival, a list or resync. */
     bool has_begun;
@@ -120,7 +120,7 @@ static entry *new_entry(delta_fifo *fifo, ki_object *key_owner) {
     return e;
 }
 
-/* The queue is empty. Frees some of the entries that it did not need since it was empty before: a burst can come
+/* A pop has emptied the queue. Frees some of the entries that it did not need since the last such pop: a burst can come
  * again. */
 static void give_back(delta_fifo *fifo) {
     for (unsigned i = 0; i < GIVE_BACK && i < fifo->spare && fifo->free_count > KEEP_FEW; i++) {
@@ -552,6 +552,12 @@ static ki_status pop_entry(delta_fifo *fifo, ki_process process, void *user, ki_
     return status;
 }
 
+static size_t fifo_length(const ki_queue *queue) {
+    const delta_fifo *fifo = (const delta_fifo *)queue;
+    size_t rest = fifo->rest ? fifo->rest->count - fifo->rest->released : 0;
+    return fifo->entries.count + fifo->base.arrivals.count + rest - fifo->is_processing;
+}
+
 static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_error *err) {
     delta_fifo *fifo = of(queue);
     queue->work = 0;
@@ -563,18 +569,12 @@ static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_er
     ki_status status = fifo->rest ? prepare_rest(fifo, err) : KI_OK;
     if (status)
         return status;
-    if (fifo->unit.obj)
-        return pop_unit(fifo, process, user, err);
-    if (fifo->first)
-        return pop_entry(fifo, process, user, err);
-    give_back(fifo);
-    return ki_fifo_set_empty(&fifo->base, err);
-}
-
-static size_t fifo_length(const ki_queue *queue) {
-    const delta_fifo *fifo = (const delta_fifo *)queue;
-    size_t rest = fifo->rest ? fifo->rest->count - fifo->rest->released : 0;
-    return fifo->entries.count + fifo->base.arrivals.count + rest - fifo->is_processing;
+    if (!fifo->unit.obj && !fifo->first)
+        return ki_fifo_set_empty(&fifo->base, err);
+    status = fifo->unit.obj ? pop_unit(fifo, process, user, err) : pop_entry(fifo, process, user, err);
+    if (fifo_length(queue) == 0)
+        give_back(fifo);
+    return status;
 }
 
 /* ---- new, free ---- */
