@@ -269,6 +269,7 @@ static bool witness_is_resyncing(const ki_queue *queue) {
 static void witness_close(ki_queue *queue) {
     sim_witness *witness = witness_of(queue);
     witness->inner->ops->close(witness->inner);
+    queue->is_closed = true;
 }
 
 static bool witness_has_synced(const ki_queue *queue) {

@@ -151,7 +151,7 @@ static ki_fifo *of(ki_queue *queue) {
 }
 
 static ki_status check_open(const ki_fifo *fifo, ki_error *err) {
-    return fifo->is_closed ? ki_error_set(err, KI_ERR_CLOSED, "the queue is closed") : KI_OK;
+    return fifo->queue.is_closed ? ki_error_set(err, KI_ERR_CLOSED, "the queue is closed") : KI_OK;
 }
 
 static size_t length(const ki_fifo *fifo) {
@@ -250,11 +250,10 @@ ki_status ki_fifo_resync(ki_queue *queue, ki_error *err) {
 }
 
 void ki_fifo_close(ki_queue *queue) {
-    ki_fifo *fifo = of(queue);
-    if (fifo->is_closed)
+    if (queue->is_closed)
         return;
-    fifo->is_closed = true;
-    signal_ready(fifo);
+    queue->is_closed = true;
+    signal_ready(of(queue));
 }
 
 /* ---- reading ---- */

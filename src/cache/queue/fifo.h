@@ -38,7 +38,6 @@ struct ki_fifo {
     size_t resyncs;    /* resyncs and entries of them that are not processed */
     size_t lists;      /* of the arrivals: lists and resyncs */
     bool is_populated; /* the queue has received a change or a list */
-    bool is_closed;
 
     /* queue.failed items, at most one of a key. A newer change of its key takes its place, and so does a list. */
     ki_map failed;                         /* key to ki_failed */

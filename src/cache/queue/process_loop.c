@@ -32,11 +32,9 @@ static int64_t delay_retry(ki_process_loop *loop) {
     KI_ON_LOOP(loop->options.engine);
     ki_engine *engine = loop->options.engine;
     int64_t now = ki_engine_now(engine);
-    if (!ki_timer_is_set(&loop->retry_timer)) {
-        loop->retry_at = now + ki_backoff_next(&loop->retry_backoff, now, ki_engine_random(engine));
-        ki_timer_set(&loop->retry_timer, loop->retry_at);
-    }
-    return loop->retry_at - now;
+    if (!ki_timer_is_set(&loop->retry_timer))
+        ki_timer_set(&loop->retry_timer, now + ki_backoff_next(&loop->retry_backoff, now, ki_engine_random(engine)));
+    return loop->retry_timer.node.rank - now;
 }
 
 static void retry(ki_timer *timer, void *user) {
@@ -57,34 +55,39 @@ static void retry_some(ki_process_loop *loop) {
         (void)delay_retry(loop);
 }
 
-static void continue_resync(ki_process_loop *loop) {
-    if (!loop->is_resync_waiting || loop->options.queue->ops->is_resyncing(loop->options.queue))
-        return;
-    loop->is_resync_waiting = false;
-    ki_timer_set(&loop->resync_timer, ki_engine_now(loop->options.engine));
-}
+/* What a step leads to. */
+typedef enum progress {
+    MORE,    /* the queue can have more */
+    DRAINED, /* the queue has no item to pop */
+    STUCK,   /* the first item, or what follows the last one, must be tried again */
+    CLOSED   /* the queue is closed and empty */
+} progress;
 
-/* Pops once. KI_ERR_NOT_FOUND: nothing is left. */
-static ki_status step(ki_process_loop *loop, ki_error *err) {
+/* Pops once. STUCK sets `err`. */
+static progress step(ki_process_loop *loop, ki_error *err) {
     KI_ON_LOOP(loop->options.engine);
     KI_ASSERT(loop->is_open);
+    ki_engine *engine = loop->options.engine;
     ki_queue *queue = loop->options.queue;
     retry_some(loop);
     loop->has_failed = false;
     size_t failed = queue->failed;
-    ki_status status = ki_queue_pop_bounded(queue, loop->options.engine, process, loop, err);
-    if (status == KI_ERR_CLOSED)
-        return status;
-    continue_resync(loop);
+    ki_status status = ki_queue_pop_bounded(queue, engine, process, loop, err);
+    if (status == KI_ERR_CLOSED && !loop->has_failed)
+        return CLOSED;
+    if (loop->resync_ns && !ki_timer_is_set(&loop->resync_timer) && !queue->ops->is_resyncing(queue))
+        ki_timer_set(&loop->resync_timer, ki_engine_now(engine));
     if (status && loop->has_failed && !queue->stays_first) {
         report(loop, err, queue->failed > failed ? delay_retry(loop) / KI_MILLISECONDS(1) : -1);
         status = KI_OK;
     }
-    bool is_drained = status == KI_ERR_NOT_FOUND || (!status && !loop->retries && queue->ops->length(queue) == 0);
-    if (!is_drained)
-        return status;
-    status = loop->hooks->on_drained ? loop->hooks->on_drained(loop->options.user, err) : KI_OK;
-    return status ? status : KI_ERR_NOT_FOUND;
+    bool is_empty = status == KI_ERR_NOT_FOUND && !loop->has_failed;
+    if (status && !is_empty)
+        return STUCK;
+    /* Without the pop that finds the queue empty; a closed one says so in that pop. */
+    if (!is_empty && (loop->retries || queue->is_closed || queue->ops->length(queue) > 0))
+        return MORE;
+    return loop->hooks->on_drained && loop->hooks->on_drained(loop->options.user, err) ? STUCK : DRAINED;
 }
 
 static void wait_and_retry(ki_process_loop *loop, const ki_error *err) {
@@ -102,31 +105,31 @@ static void wait_and_retry(ki_process_loop *loop, const ki_error *err) {
 
 static void run(ki_task *task, void *user) {
     ki_process_loop *loop = user;
-    ki_status status;
+    progress last;
     ki_error err = KI_ERROR_INIT;
     bool has_time = true;
     if (ki_timer_is_set(&loop->stuck_timer))
         return;
     do {
-        status = step(loop, &err);
-        if (!status)
+        last = step(loop, &err);
+        if (last == MORE)
             has_time = ki_engine_work(loop->options.engine, 1);
-    } while (!status && has_time);
-    if (status == KI_ERR_CLOSED) {
+    } while (last == MORE && has_time);
+    if (last == CLOSED) {
         if (loop->hooks->on_closed)
             loop->hooks->on_closed(loop->options.user);
         return;
     }
     if (loop->hooks->on_pause)
         loop->hooks->on_pause(loop->options.user);
-    if (status && status != KI_ERR_NOT_FOUND) {
+    if (last == STUCK) {
         wait_and_retry(loop, &err);
         return;
     }
     if (loop->is_stuck && loop->hooks->on_stuck)
         loop->hooks->on_stuck(NULL, 0, loop->options.user);
     loop->is_stuck = false;
-    if (!has_time)
+    if (last == MORE)
         ki_task_post(task);
 }
 
@@ -145,10 +148,8 @@ static void resync(ki_timer *timer, void *user) {
     const ki_process_loop_options *options = &loop->options;
     int64_t now = ki_engine_now(options->engine);
     ki_error err = KI_ERROR_INIT;
-    if (options->queue->ops->is_resyncing(options->queue)) {
-        loop->is_resync_waiting = true;
-        return;
-    }
+    if (options->queue->is_closed || options->queue->ops->is_resyncing(options->queue))
+        return; /* a step sets the timer again */
     ki_timer_set(timer, now + loop->resync_ns);
     if (options->should_resync && !options->should_resync(options->user))
         return;

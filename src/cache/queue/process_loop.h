@@ -46,15 +46,13 @@ struct ki_process_loop {
     int64_t resync_ns; /* 0: none */
     ki_task task;
     ki_backoff backoff;
-    ki_timer stuck_timer; /* the first item is popped again */
-    ki_timer resync_timer;
+    ki_timer stuck_timer;     /* the first item is popped again */
+    ki_timer resync_timer;    /* not set while a resync is due and the last one is not finished */
     ki_timer retry_timer;     /* the failed items are queued again */
-    int64_t retry_at;         /* its time */
     ki_backoff retry_backoff; /* of this timer */
     size_t retries;           /* failed items that the next pops queue again */
     bool is_open, is_stuck;
-    bool has_failed;        /* the last call of `process` */
-    bool is_resync_waiting; /* a resync is due, and the last one is not finished */
+    bool has_failed; /* the last call of `process` */
 };
 
 /* Opens an embedded process loop, with complete options. `hooks` is constant. The caller closes it. */

@@ -44,14 +44,14 @@ typedef struct ki_queue_ops {
 
 struct ki_queue {
     const ki_queue_ops *ops;
-    /* Called when an empty queue gets an item, and on close; NULL: nobody is woken. For a queue without an informer,
-     * which wakes its own steps. */
+    /* Called when an empty queue gets an item, and on close; NULL: nobody is woken. */
     void (*ready)(void *user);
     void *ready_user;
     size_t slice;     /* for ki_queue_pop_bounded: units that the next pop may do; 0: KI_QUEUE_SLICE */
     size_t work;      /* units that the last pop did besides processing */
     size_t failed;    /* items that are not queued: their processing failed, and they wait for `retry` */
     bool stays_first; /* the last pop's item is still the first one */
+    bool is_closed;
 };
 
 /* Returns true for a watch's event that repeats the known state of its object, or an older one, as after a resume. */

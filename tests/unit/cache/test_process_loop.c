@@ -19,7 +19,9 @@ typedef struct stage {
     char processed[256];
     int fails;       /* so many process calls, from now on */
     int drain_fails; /* likewise */
-    int drained;
+    ki_status drops; /* the next process call fails with it, and wants no retry */
+    int reported;    /* such failures */
+    int drained, closed;
     int stuck, unstuck;
     int64_t retry_ns;
 } stage;
@@ -30,6 +32,11 @@ static ki_status process(const ki_deltas *deltas, void *user, bool *ret_requeue,
         s->fails--;
         *ret_requeue = true;
         return ki_error_no_memory(err, "testing");
+    }
+    if (s->drops) {
+        ki_status status = s->drops;
+        s->drops = KI_OK;
+        return status;
     }
     size_t used = strlen(s->processed);
     snprintf(s->processed + used, sizeof s->processed - used, "%s%zu ", ki_object_key(deltas->items[0].obj),
@@ -47,6 +54,18 @@ static ki_status on_drained(void *user, ki_error *err) {
     return KI_OK;
 }
 
+static void on_closed(void *user) {
+    stage *s = user;
+    s->closed++;
+}
+
+static void on_error(const ki_error *err, int64_t retry_ms, void *user) {
+    stage *s = user;
+    assert_int_equal(retry_ms, -1);
+    assert_int_not_equal(err->code, KI_OK);
+    s->reported++;
+}
+
 static void on_stuck(const ki_error *err, int64_t retry_ns, void *user) {
     stage *s = user;
     if (!err) {
@@ -58,7 +77,7 @@ static void on_stuck(const ki_error *err, int64_t retry_ns, void *user) {
     s->retry_ns = retry_ns;
 }
 
-static void open_stage(stage *s) {
+static void open_with(stage *s, int64_t resync_ns) {
     memset(s, 0, sizeof *s);
     assert_true(test_engine_open(&s->engine, NULL, 1));
     assert_int_equal(ki_queue_new(&(ki_queue_options){ .size = sizeof(ki_queue_options),
@@ -66,11 +85,18 @@ static void open_stage(stage *s) {
                                                        .allocator = &ki_allocator_default },
                                   &s->queue, NULL),
                      KI_OK);
-    static const ki_process_loop_hooks hooks = { .on_drained = on_drained, .on_stuck = on_stuck };
+    static const ki_process_loop_hooks hooks = { .on_drained = on_drained,
+                                                 .on_closed = on_closed,
+                                                 .on_stuck = on_stuck };
     const ki_process_loop_options options =
-        KI_PROCESS_LOOP_OPTIONS(.engine = s->engine.engine, .queue = s->queue, .process = process, .user = s);
-    ki_process_loop_open(&s->loop, &options, 0, &hooks);
+        KI_PROCESS_LOOP_OPTIONS(.engine = s->engine.engine, .queue = s->queue, .process = process, .on_error = on_error,
+                                .user = s);
+    ki_process_loop_open(&s->loop, &options, resync_ns, &hooks);
     assert_true(test_engine_settle(&s->engine));
+}
+
+static void open_stage(stage *s) {
+    open_with(s, 0);
 }
 
 static void close_stage(stage *s) {
@@ -162,13 +188,35 @@ TEST(draining_that_fails_comes_again) {
 
 TEST(a_closed_queue_ends_it) {
     stage s;
-    open_stage(&s);
+    open_with(&s, KI_SECONDS(1));
     queue(&s, "a", "1");
     s.queue->ops->close(s.queue);
     assert_true(test_engine_settle(&s.engine));
     expect(&s, "a1 ");
+    assert_int_equal(s.closed, 1);
+    assert_int_equal(s.drained, 0);
+    assert_true(test_engine_advance(&s.engine, 3000)); /* no resync */
+    assert_int_equal(s.reported, 0);
     assert_int_equal(ki_engine_timeout(s.engine.engine), -1);
     close_stage(&s);
+}
+
+/* Each status that a queue has of its own. */
+TEST(the_status_of_process_is_not_the_queue_s) {
+    static const ki_status statuses[] = { KI_ERR_CLOSED, KI_ERR_NOT_FOUND, KI_ERR_STATE };
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        stage s;
+        open_stage(&s);
+        queue(&s, "a", "1");
+        queue(&s, "b", "1");
+        s.drops = statuses[i];
+        assert_true(test_engine_settle(&s.engine));
+        expect(&s, "b1 ");
+        assert_int_equal(s.reported, 1);
+        assert_int_equal(s.closed, 0);
+        assert_int_equal(s.drained, 1);
+        close_stage(&s);
+    }
 }
 
 TEST(closing_it_leaves_the_queue_alone) {
