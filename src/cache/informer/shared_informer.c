@@ -494,6 +494,9 @@ void ki_informer_stop(ki_informer *informer) {
     ki_process_loop_close(&informer->process_loop);
     ki_task_cancel(&informer->remove_task);
     ki_timer_close(&informer->deleted_timer);
+    ki_fair_mutex_lock(&informer->change_lock);
+    ki_informer_drop_staged(informer);
+    ki_fair_mutex_unlock(&informer->change_lock);
     ki_deferred_stop(&informer->deferred);
     ki_informer_end_work(informer, true);
 }

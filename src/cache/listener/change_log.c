@@ -134,7 +134,7 @@ ki_status ki_change_log_init(ki_change_log *log, ki_engine *engine, ki_error *er
 }
 
 void ki_change_log_free(ki_change_log *log) {
-    ki_change_log_drop(log);
+    KI_ASSERT(log->end == atomic_load(&log->published));
     ki_task_cancel(&log->release);
     while (release_dropped(log, SLICE) > 0) {}
     while (release_some(log, SLICE) > 0) {}

@@ -48,7 +48,7 @@ static inline void ki_change_release(const ki_change *change) {
 
 /* Errors: KI_ERR_SYSTEM. */
 ki_status ki_change_log_init(ki_change_log *log, ki_engine *engine, ki_error *err);
-/* Releases everything. The loop has ended, or never ran; no reader is left. */
+/* Releases everything. Nothing is staged, and no reader is left. Loop, or any thread once `release` is cancelled. */
 void ki_change_log_free(ki_change_log *log);
 
 /* Appends a staged change, with references to its objects. Errors: KI_ERR_NO_MEMORY, which changes nothing. */

@@ -2,6 +2,7 @@
  * whom. Nothing here waits for time: semaphores tell when something has happened. Worth running under the thread
  * sanitizer. */
 
+#include "src/cache/informer/informer_parts.h"
 #include "src/cache/listener/listener.h"
 #include "src/engine/thread.h"
 #include "src/object/pack.h"
@@ -21,7 +22,8 @@
 
 enum {
     KEYS = 32,
-    CHANGES = 400
+    CHANGES = 400,
+    LISTED = 1000
 };
 
 typedef struct stage {
@@ -342,6 +344,59 @@ TEST(stopping_waits_for_a_handler_that_runs) {
     assert_int_equal(sem_trywait(&h.removed), -1);
     sem_destroy(&release);
     hearer_destroy(&h);
+}
+
+/* Stops the informer while a part of its list is staged. */
+typedef struct stopper {
+    ki_task task;
+    stage *stage;
+    sem_t stopped;
+} stopper;
+
+static void stop_in_list(ki_task *task, void *user) {
+    stopper *self = user;
+    const ki_change_log *log = &self->stage->informer->processor.log;
+    assert_int_equal(atomic_load(&log->published), 0);
+    if (log->end < LISTED / 2) {
+        ki_task_post(task); /* the process loop has its turn in between */
+        return;
+    }
+    ki_informer_stop(self->stage->informer);
+    sem_post(&self->stopped);
+}
+
+static void list_many(void *user) {
+    stopper *self = user;
+    fake_list_watch *source = &self->stage->source;
+    for (int i = 0; i < LISTED; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "default/k%d", i);
+        ki_object *obj = noted_object(key, "1", NULL);
+        source->list.on_object(obj, source->list.user);
+        ki_object_unref(obj);
+    }
+    assert_true(fake_play(source, "{100:}"));
+    ki_task_init(&self->task, self->stage->engine, stop_in_list, self);
+    ki_task_post(&self->task);
+}
+
+static void cancel_tasks(void *user) {
+    ki_informer_cancel_tasks(((stage *)user)->informer);
+}
+
+TEST(an_informer_that_stopped_within_a_list_is_freed_while_its_engine_runs) {
+    stage s;
+    stopper it = { .stage = &s };
+    sem_init(&it.stopped, 0, 0);
+    open_stage(&s);
+    start(&s);
+    ki_engine_call(s.engine, list_many, &it);
+    await_semaphore(&it.stopped);
+    ki_informer_join(s.informer);
+    ki_engine_call(s.engine, cancel_tasks, &s);
+    ki_informer_free(s.informer);
+    ki_engine_free(s.engine);
+    sem_destroy(&it.stopped);
 }
 
 TEST(handlers_come_and_go_while_changes_arrive) {
