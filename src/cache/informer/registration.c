@@ -9,7 +9,7 @@ static int64_t resync_period(const ki_informer *informer, int64_t requested_ms) 
     return ki_period_ns(requested_ms ? requested_ms : informer->options.given.resync_ms, KI_RESYNC_MIN_MS);
 }
 
-/* Gives the listener its id and adds it to the registry. */
+/* Gives the listener, which is in the processor, its id and adds it to the registry: other threads now find it. */
 static ki_registration enlist(ki_informer *informer, ki_listener *listener) {
     ki_mutex_lock(&informer->registry_lock);
     listener->id = ++informer->last_id;
@@ -54,19 +54,27 @@ static const ki_listener_hooks listener_hooks = { .on_end = on_listener_end,
                                                   .on_delivered = ki_informer_delivered,
                                                   .on_synced = ki_informer_wake_waits };
 
-/* Adds the listener between two changes: it replays the present snapshot, and is notified of every later change. */
-static ki_status join_in(ki_informer *informer, ki_listener *listener, int64_t resync_ns, ki_error *err) {
+/* Adds the listener between two changes: it replays the present snapshot, and is notified of every later change. Sets
+ * `*registration` before it starts: the first callback can remove the handler. */
+static ki_status join_in(ki_informer *informer, ki_listener *listener, int64_t resync_ns, ki_registration *registration,
+                         ki_error *err) {
     KI_HELD(&informer->change_lock);
     ki_processor *processor = &informer->processor;
     ki_status status = ki_informer_check_runs(informer, err);
     if (status)
         return status;
     ki_processor_add(processor, listener, resync_ns, ki_engine_now(informer->engine));
+    const ki_registration before = *registration;
+    *registration = enlist(informer, listener);
     if (!processor->started)
         return KI_OK;
     ki_listener_set_replay(listener, ki_store_snapshot(informer->store));
     status = ki_listener_start(listener, processor->threaded, err);
-    if (status && ki_processor_remove(processor, listener))
+    if (!status)
+        return KI_OK;
+    (void)delist(*registration);
+    *registration = before;
+    if (ki_processor_remove(processor, listener))
         ki_processor_forget(processor, listener);
     return status;
 }
@@ -119,20 +127,13 @@ ki_status ki_informer_register(ki_informer *informer, const ki_handler *handler,
     status = ki_listener_new(&listener_options, &listener, err);
     if (status)
         return status;
-    /* The first callback can run before this function returns, and can remove the handler. */
-    const ki_registration before = ret_registration ? *ret_registration : (ki_registration){ NULL, 0 };
-    const ki_registration registration = enlist(informer, listener);
-    if (ret_registration)
-        *ret_registration = registration;
+    ki_registration unused = { NULL, 0 };
     ki_fair_mutex_lock(&informer->change_lock);
-    status = join_in(informer, listener, resync_period(informer, given.resync_ms), err);
+    status = join_in(informer, listener, resync_period(informer, given.resync_ms),
+                     ret_registration ? ret_registration : &unused, err);
     ki_fair_mutex_unlock(&informer->change_lock);
-    if (!status)
-        return KI_OK;
-    if (ret_registration)
-        *ret_registration = before;
-    (void)delist(registration);
-    ki_listener_discard(listener);
+    if (status)
+        ki_listener_discard(listener);
     return status;
 }
 

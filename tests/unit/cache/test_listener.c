@@ -621,25 +621,37 @@ static void *add_and_remove(void *user) {
     return NULL;
 }
 
+static void count_sample(const ki_sample *sample, void *user) {
+    (void)sample;
+    ++*(int *)user;
+}
+
+/* While the first list arrives, and others look at the metrics of all handlers. */
 TEST(several_threads_may_add_and_remove_at_once) {
     enum {
         THREADS = 4,
         EACH = 8
     };
+    int samples = 0;
+    const ki_metrics_visit to = { .visit = count_sample, .user = &samples };
     stage s;
     static observer h[THREADS * EACH];
     adder adders[THREADS];
     pthread_t threads[THREADS];
     open_stage(&s);
-    start_synced(&s);
+    start(&s);
     for (int i = 0; i < THREADS * EACH; i++)
         hearer_init(&h[i], &s);
     for (int i = 0; i < THREADS; i++) {
         adders[i] = (adder){ &s, &h[i * EACH], EACH };
         pthread_create(&threads[i], NULL, add_and_remove, &adders[i]);
     }
-    for (int i = 0; i < CHANGES; i++)
+    play(&s, "{100: k0=1}");
+    play_when_watching(&s, "open");
+    for (int i = 0; i < CHANGES; i++) {
         change(&s, '~', 0);
+        assert_int_equal(ki_metrics_visit_informer(s.informer, &to), KI_OK);
+    }
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     for (int i = 0; i < THREADS * EACH; i++) {
