@@ -148,6 +148,12 @@ void ki_change_log_free(ki_change_log *log) {
 
 /* ---- writing ---- */
 
+static void link_first(ki_change_log *log, ki_change_block *block) {
+    ki_mutex_lock(&log->mutex);
+    log->head = log->published_tail = block;
+    ki_mutex_unlock(&log->mutex);
+}
+
 ki_status ki_change_log_append(ki_change_log *log, const ki_change *change) {
     KI_ON_LOOP(log->engine);
     KI_ASSERT(!log->tail || log->tail->first + log->tail->count == log->end);
@@ -158,7 +164,7 @@ ki_status ki_change_log_append(ki_change_log *log, const ki_change *change) {
         if (log->tail)
             log->tail->next = block;
         else
-            log->head = log->published_tail = block;
+            link_first(log, block);
         log->tail = block;
     }
     ki_object_ref(change->obj);
