@@ -204,7 +204,7 @@ static void call_on_changed(ki_listener *listener) {
     ki_callback_leave(&callback);
 }
 
-/* `count`: of the processor, read before the mark. */
+/* `count`: of the processor, as next_step_of read it. */
 static void call_on_namespaces_synced(ki_listener *listener, unsigned count) {
     KI_ASSERT(atomic_load(&listener->synced));
     listener->namespaces_reported = count;
@@ -235,8 +235,8 @@ bool ki_listener_wants(const ki_listener *listener, const ki_change *change, uin
 }
 
 /* A mark is set at the end of the log: what is published is read before the marks, so that no change behind a mark is
- * seen without it. */
-static next_step next_step_of(const ki_listener *listener) {
+ * seen without it. `*ret_namespaces`: the `namespaces_count` that STEP_NAMESPACES reports. */
+static next_step next_step_of(const ki_listener *listener, unsigned *ret_namespaces) {
     const ki_processor *processor = listener->processor;
     if (atomic_load(&listener->has_ended))
         return STEP_END;
@@ -244,11 +244,11 @@ static next_step next_step_of(const ki_listener *listener) {
         return STEP_CHANGE;
     bool has_change = ki_change_log_pending(&processor->log, &listener->reader) > 0;
     uint64_t position = atomic_load(&listener->reader.position);
+    *ret_namespaces = atomic_load(&processor->namespaces_count); /* before `namespaces_at`, which is set first */
     if (!atomic_load(&listener->synced)) {
         if (position >= atomic_load(&processor->synced_at))
             return STEP_SYNCED;
-    } else if (atomic_load(&processor->namespaces_count) != listener->namespaces_reported &&
-               position >= atomic_load(&processor->namespaces_at)) {
+    } else if (*ret_namespaces != listener->namespaces_reported && position >= atomic_load(&processor->namespaces_at)) {
         return STEP_NAMESPACES;
     } else if (listener->handler.on_changed && listener->unreported &&
                (!has_change || listener->unreported >= CHANGES_OF_REPORT)) {
@@ -270,8 +270,8 @@ static void deliver_change(ki_listener *listener) {
 
 /* Takes the next step. Returns STEP_NOTHING if there is none. */
 static next_step deliver(ki_listener *listener, bool on_loop) {
-    unsigned namespaces_count = atomic_load(&listener->processor->namespaces_count);
-    next_step step = next_step_of(listener);
+    unsigned namespaces_count = 0;
+    next_step step = next_step_of(listener, &namespaces_count);
     if (step == STEP_SYNCED)
         call_on_synced(listener);
     else if (step == STEP_NAMESPACES)
@@ -285,14 +285,17 @@ static next_step deliver(ki_listener *listener, bool on_loop) {
     return step;
 }
 
-/* Waits until there is a step. Who gives one publishes it before it reads `sleeps`. */
+static bool has_step(const ki_listener *listener) {
+    unsigned unused;
+    return next_step_of(listener, &unused) != STEP_NOTHING;
+}
+
+/* Waits until there is a step. The thread that makes a step possible publishes that before it reads `sleeps`. */
 static void wait_for_step(ki_listener *listener) {
     KI_ASSERT(!ki_engine_on_loop(listener->engine));
     atomic_store(&listener->sleeps, true);
-    if (next_step_of(listener) == STEP_NOTHING)
+    if (!has_step(listener) || !atomic_exchange(&listener->sleeps, false))
         ki_semaphore_wait(&listener->wake_up);
-    else
-        atomic_store(&listener->sleeps, false);
 }
 
 /* Calls on_removed for a removed listener. For a stopped one ki_listener_free does. */
@@ -322,7 +325,7 @@ static void thread_main(void *user) {
  * listener. */
 static void end_on_loop(ki_listener *listener) {
     KI_ON_LOOP(listener->engine);
-    KI_ASSERT(listener->is_removed && atomic_load(&listener->has_ended));
+    KI_ASSERT(atomic_load(&listener->has_ended));
     close_listener(listener, true);
     ki_task_cancel(&listener->task);
     ki_thread_join(&listener->thread);
@@ -344,7 +347,7 @@ static void run_turn(ki_task *task, void *user) {
     if (step == STEP_END || step == STEP_NOTHING)
         return;
     /* One callback in each run: timers and other tasks run in between, however slow the handler is. */
-    if (next_step_of(listener) != STEP_NOTHING)
+    if (has_step(listener))
         ki_task_post(task);
     listener->hooks->on_delivered(listener->informer);
 }
@@ -404,7 +407,6 @@ static void end(ki_listener *listener) {
 
 void ki_listener_remove(ki_listener *listener) {
     ki_mutex_lock(&listener->mutex);
-    listener->is_removed = true;
     end(listener);
     if (!listener->has_thread && !listener->is_stopped)
         ki_task_post(&listener->task); /* also for a listener that never started */

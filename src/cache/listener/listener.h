@@ -60,7 +60,6 @@ struct ki_listener {
     _Atomic uint64_t resync_from, resync_end;
     /* Under `mutex`. */
     ki_mutex mutex;
-    bool is_removed;
     bool is_stopped;
     /* Of the delivering thread or task; set before it starts. */
     ki_change_reader reader;
@@ -73,7 +72,7 @@ struct ki_listener {
     /* Any thread. */
     ki_semaphore wake_up;
     _Atomic bool has_ended; /* removed or stopped */
-    _Atomic bool sleeps;    /* the thread waits for `wake_up`: who sets this to false posts it */
+    _Atomic bool sleeps;    /* the thread waits for `wake_up`, or is about to; a waker sets this to false and posts */
     _Atomic bool synced;
     _Atomic size_t to_replay; /* objects of `replay` that are not delivered */
 };
