@@ -105,7 +105,8 @@ static void measure(const row *r, const char *url, const char *protocol) {
     if (!ki_config_new(&KI_CONFIG_OPTIONS(.server = url, .insecure_skip_tls_verify = true), &config, &err) &&
         !ki_factory_new(config, &KI_FACTORY_OPTIONS(.no_streaming_list = true), &factory, &err) &&
         !ki_factory_informer(factory, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(.queue = r->kind), &informer, &err) &&
-        !ki_informer_register(informer, &handler, &p, &how, &p.registration, &err) && !ki_factory_start(factory, &err))
+        !ki_informer_add_handler(informer, &handler, &p, &how, &p.registration, &err) &&
+        !ki_factory_start(factory, &err))
         (void)!ki_factory_wait_for_sync(factory, TIMEOUT_S * 1000, NULL, &err);
     check(&err, "syncing");
     double before = memory("VmRSS:");

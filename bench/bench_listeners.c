@@ -125,7 +125,7 @@ static void measure_late_handler(ki_object **objects) {
     step_until(engine, NULL, 0);
     need(ki_informer_has_synced(informer), "sync");
     int64_t from = now_ns();
-    need(!ki_informer_add_handler(informer, &handler, &adds, NULL), "handler");
+    need(!ki_informer_add_handler(informer, &handler, &adds, NULL, NULL, NULL), "handler");
     report_goal("adding the handler", now_ns() - from);
     longest seen = step_until(engine, &adds, OBJECTS);
     report_goal("its longest step of the loop", seen.step);

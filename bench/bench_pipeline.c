@@ -212,7 +212,7 @@ static void measure_pipeline(bench *b, const char *what, size_t chunk, bool is_p
         ki_factory_new_on(NULL, transport, &KI_FACTORY_OPTIONS(.engine = engine, .no_streaming_list = true), &factory,
                           &err) ||
         ki_factory_informer(factory, KI_PODS, &KI_INFORMER_OPTIONS(.view = view, .plain = is_plain), &pods, &err) ||
-        ki_informer_add_handler(pods, &handler, b, &err) || ki_factory_start(factory, &err))
+        ki_informer_add_handler(pods, &handler, b, NULL, NULL, &err) || ki_factory_start(factory, &err))
         fail("pipeline", &err);
     b->watch = NULL;
     b->received = 0;

@@ -132,7 +132,7 @@ static void measure(const char *url, bool http2, bool on_loop) {
     if (ki_config_new(&KI_CONFIG_OPTIONS(.server = url, .insecure_skip_tls_verify = true), &config, &err) ||
         ki_factory_new(config, &KI_FACTORY_OPTIONS(.no_streaming_list = true), &factory, &err) ||
         ki_factory_informer(factory, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(.view = view_fields), &informer, &err) ||
-        ki_informer_register(informer, &handler, &p, &how, NULL, &err) || ki_factory_start(factory, &err))
+        ki_informer_add_handler(informer, &handler, &p, &how, NULL, &err) || ki_factory_start(factory, &err))
         fprintf(stderr, "bench_single: %s\n", ki_error_message(&err));
     need(!err.code, "starting");
     for (int i = 0; !atomic_load(&p.has_ended); i++) {

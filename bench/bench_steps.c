@@ -204,7 +204,7 @@ static void call_each(ki_informer *informer, const char *key) {
     ki_health health;
     ki_object_unref(ki_informer_get(informer, key));
     ki_snapshot_free(ki_informer_snapshot(informer));
-    need(!ki_informer_register(informer, &handler, NULL, NULL, &registration, NULL), "register");
+    need(!ki_informer_add_handler(informer, &handler, NULL, NULL, &registration, NULL), "register");
     (void)ki_registration_has_synced(registration);
     (void)ki_registration_pending(registration);
     need(!ki_informer_remove_handler(informer, registration, NULL), "remove");
@@ -358,7 +358,7 @@ static figures failed_list(stage *s) {
 static figures resync(stage *s) {
     static const ki_handler handler = { .on_update = count_event };
     figures seen = begin(s);
-    need(!ki_informer_add_handler(s->informer, &handler, &s->calls, NULL), "handler");
+    need(!ki_informer_add_handler(s->informer, &handler, &s->calls, NULL, NULL, NULL), "handler");
     step_until_idle(s, &seen);
     seen = begin(s);
     atomic_fetch_add(&clock_now, RESYNC);
@@ -401,10 +401,11 @@ static void play(ki_queue_kind kind, bool streams, bool with_other, const ki_all
     need(!informer_of(&pods, options, &s.informer), "informer");
     s.beside.informer = s.informer;
     lock_times_begin(with_other ? LOCK_OF_LOOP : LOCK_NOT_MEASURED);
-    need(!ki_informer_register(s.informer, &handler, &s.calls, &KI_REGISTRATION_OPTIONS(.resync_ms = -1), NULL, NULL),
-         "handler");
+    need(
+        !ki_informer_add_handler(s.informer, &handler, &s.calls, &KI_REGISTRATION_OPTIONS(.resync_ms = -1), NULL, NULL),
+        "handler");
     const ki_registration_options second = KI_REGISTRATION_OPTIONS(.resync_ms = -1);
-    need(!ki_informer_register(s.informer, &handler, &s.second_calls, &second, NULL, NULL), "handler");
+    need(!ki_informer_add_handler(s.informer, &handler, &s.second_calls, &second, NULL, NULL), "handler");
     figures none = { .steps = 0 };
     need(!ki_engine_step(s.engine, 1, NULL), "step");
     step_until_idle(&s, &none);

@@ -222,7 +222,7 @@ static void start_client(client *c, const char *url, ki_queue_kind kind, bool st
                        &err) ||
         ki_factory_informer(factory, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(.queue = kind, .resync_ms = RESYNC_MS),
                             &c->informer, &err) ||
-        ki_informer_register(c->informer, &handler, c, &KI_REGISTRATION_OPTIONS(.on_loop = true), NULL, &err) ||
+        ki_informer_add_handler(c->informer, &handler, c, &KI_REGISTRATION_OPTIONS(.on_loop = true), NULL, &err) ||
         ki_factory_start(factory, &err)) {
         fprintf(stderr, "bench_steps_http: %s\n", ki_error_message(&err));
         _exit(1);

@@ -260,7 +260,7 @@ static ki_status add_target(session *s, target *t, ki_error *err) {
     if (!status)
         status = ki_informer_set_watch_error_handler(t->informer, on_failure, t, err);
     if (!status)
-        status = ki_informer_register(t->informer, &s->handler, t, &registration, NULL, err);
+        status = ki_informer_add_handler(t->informer, &s->handler, t, &registration, NULL, err);
     return status;
 }
 

@@ -38,7 +38,7 @@ static ki_status begin(generation *next, ki_engine *engine, const ki_config *con
     if (!status)
         status = ki_factory_informer(next->factory, KI_PODS, NULL, &next->pods, err);
     if (!status)
-        status = ki_informer_add_handler(next->pods, &handler, next, err);
+        status = ki_informer_add_handler(next->pods, &handler, next, NULL, NULL, err);
     if (!status)
         status = ki_factory_start(next->factory, err);
     if (status)

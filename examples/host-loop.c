@@ -79,7 +79,7 @@ int main(void) {
     if (ki_engine_new(&KI_ENGINE_OPTIONS(.log = &log), &engine, &err) ||
         ki_factory_new_default(&KI_FACTORY_OPTIONS(.engine = engine), &factory, &err) ||
         ki_factory_informer(factory, KI_PODS, NULL, &pods, &err) ||
-        ki_informer_add_handler(pods, &handler, &changes, &err) || ki_factory_start(factory, &err))
+        ki_informer_add_handler(pods, &handler, &changes, NULL, NULL, &err) || ki_factory_start(factory, &err))
         goto out;
 
     while (!stop_requested) {

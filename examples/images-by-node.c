@@ -25,7 +25,7 @@ int main(void) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (ki_factory_new_default(&KI_FACTORY_OPTIONS(.log = &log), &factory, &err) ||
         ki_factory_informer(factory, KI_PODS, &KI_INFORMER_OPTIONS(.view = pod_fields), &pods, &err) ||
-        ki_informer_add_handler(pods, &handler, NULL, &err) || ki_factory_run(factory, &err))
+        ki_informer_add_handler(pods, &handler, NULL, NULL, NULL, &err) || ki_factory_run(factory, &err))
         fprintf(stderr, "images-by-node: %s\n", ki_error_message(&err));
     ki_factory_free(factory);
     return err.code ? 1 : 0;

@@ -117,8 +117,8 @@ void sim_client_add_handler(sim_world *world, unsigned informer) {
     note_replay(world, handler);
     const ki_handler *calls = handler->has_filter ? &sim_handler_functions_filtered : &sim_handler_functions;
     if (!succeeded(world,
-                   ki_informer_register(client->informers[informer].informer, calls, handler, &options,
-                                        &handler->registration, &err),
+                   ki_informer_add_handler(client->informers[informer].informer, calls, handler, &options,
+                                           &handler->registration, &err),
                    "registering a handler", &err))
         handler->is_removed = true; /* the registration failed: no function may be called */
     else

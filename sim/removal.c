@@ -36,7 +36,7 @@ static void check_calls(sim_world *world, unsigned index) {
     expect(world, index, ki_lister_list(informer, NULL, NULL, NULL, &list, NULL) == KI_ERR_STATE, "it can be listed");
     expect(world, index, ki_factory_remove_informer(world->client.factory, informer, NULL) == KI_ERR_NOT_FOUND,
            "it can be removed again");
-    ki_status status = ki_informer_add_handler(informer, &sim_handler_functions, NULL, NULL);
+    ki_status status = ki_informer_add_handler(informer, &sim_handler_functions, NULL, NULL, NULL, NULL);
     expect(world, index, status == KI_ERR_STATE || status == KI_ERR_NO_MEMORY, "it takes a handler");
     ki_informer_health(informer, &health);
     expect(world, index, strcmp(health.message, "the informer was removed") == 0, "its health does not say so");

@@ -80,7 +80,7 @@ static void start(const ki_informer_options *options, unsigned pods) {
              !ki_factory_new_on(NULL, transport, &KI_FACTORY_OPTIONS(.engine = engine, .no_streaming_list = true),
                                 &factory, NULL) &&
              !ki_factory_informer(factory, KI_PODS, options, &informer, NULL) &&
-             !ki_informer_add_handler(informer, &handler, NULL, NULL) &&
+             !ki_informer_add_handler(informer, &handler, NULL, NULL, NULL, NULL) &&
              (!pods || !ki_informer_add_indexers(informer, indexers, 2, NULL)) && !ki_factory_start(factory, NULL),
          "informer");
     step_all(engine);

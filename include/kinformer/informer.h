@@ -199,23 +199,18 @@ typedef struct ki_registration_options {
 
 #define KI_REGISTRATION_OPTIONS(...) KI_SIZED_(ki_registration_options, __VA_ARGS__)
 
-/* Adds a handler with default options. The handler first gets every cached object as an add with is_in_initial_list,
- * then every change. Nothing is lost or delivered twice between the two.
- * Ownership: `handler` is copied; `user` must stay valid until on_removed. Threads: any, at any time, also in a
- * handler. Blocks: until the loop has applied 64 objects at most.
- * Errors, after which nothing of the handler is called: KI_ERR_INVALID (a handler without a function, or with a
- * filter where the cache keeps only keys), KI_ERR_STATE (the informer is stopped or removed), KI_ERR_NO_MEMORY,
- * KI_ERR_SYSTEM (no more threads). */
+/* Adds a handler. The handler first gets every cached object as an add with is_in_initial_list, then every change.
+ * Nothing is lost or delivered twice between the two. `options` may be NULL (the defaults), and so may
+ * `ret_registration`. `*ret_registration` is set before the handler's first call.
+ * Ownership: `handler` and `options` are copied; `user` must stay valid until on_removed. The registration is a value;
+ * do not use it after the informer is freed. Threads: any, at any time, also in a handler. Blocks: until the loop has
+ * applied 64 objects at most.
+ * Errors, after which nothing of the handler is called: KI_ERR_INVALID (a handler without a function; a filter or a
+ * selector of something that the cache does not keep), KI_ERR_PARSE and KI_ERR_LIMIT (as ki_selector_new), KI_ERR_STATE
+ * (the informer is stopped or removed), KI_ERR_NO_MEMORY, KI_ERR_SYSTEM (no more threads). */
 KI_API KI_MUST_CHECK ki_status ki_informer_add_handler(ki_informer *informer, const ki_handler *handler, void *user,
-                                                       ki_error *err);
-
-/* Adds a handler with options. `options` and `ret_registration` may be NULL. `*ret_registration` is set before the
- * handler's first call.
- * Ownership: the registration is a value; do not use it after the informer is freed. Everything else as
- * ki_informer_add_handler. */
-KI_API KI_MUST_CHECK ki_status ki_informer_register(ki_informer *informer, const ki_handler *handler, void *user,
-                                                    const ki_registration_options *options,
-                                                    ki_registration *ret_registration, ki_error *err);
+                                                       const ki_registration_options *options,
+                                                       ki_registration *ret_registration, ki_error *err);
 
 /* Removes a handler. After this returns, no new call starts except on_removed; a running call completes before
  * on_removed.

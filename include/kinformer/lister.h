@@ -10,9 +10,10 @@
  *     static void list_again(ki_informer *pods, void *user) { … ki_lister_list(pods, "shop", "app=web", NULL, …) … }
  *
  *     const ki_handler handler = { .on_changed = list_again };
- *     status = ki_informer_register(pods, &handler, NULL,
- *                                   &KI_REGISTRATION_OPTIONS(.label_selector = "app=web",
- *                                                            .field_selector = "metadata.namespace=shop"), NULL, &err);
+ *     status = ki_informer_add_handler(pods, &handler, NULL,
+ *                                      &KI_REGISTRATION_OPTIONS(.label_selector = "app=web",
+ *                                                               .field_selector = "metadata.namespace=shop"),
+ *                                      NULL, &err);
  *
  * Before the first list is complete the cache is empty or has a part of the objects: "not found" means something once
  * ki_informer_has_synced. Of a namespace of a set: once ki_informer_namespace_health, before the lookup, is true. */

@@ -97,8 +97,8 @@ static ki_status handle_parents(ctl_process *process, ki_error *err) {
                                            .on_update = parent_changed,
                                            .on_delete = parent_added_or_deleted,
                                            .on_synced = on_synced };
-    return ki_informer_register(process->parents, &of_parents, process, &KI_REGISTRATION_OPTIONS(.on_loop = true), NULL,
-                                err);
+    return ki_informer_add_handler(process->parents, &of_parents, process, &KI_REGISTRATION_OPTIONS(.on_loop = true),
+                                   NULL, err);
 }
 
 ki_status ctl_handlers_add(ctl_process *process, ki_error *err) {
@@ -109,8 +109,8 @@ ki_status ctl_handlers_add(ctl_process *process, ki_error *err) {
     process->handles_parents = process->world->plan.late_watch_ms == 0;
     ki_status status = process->handles_parents ? handle_parents(process, err) : KI_OK;
     return status ? status
-                  : ki_informer_register(process->children, &of_children, process,
-                                         &KI_REGISTRATION_OPTIONS(.on_loop = true), NULL, err);
+                  : ki_informer_add_handler(process->children, &of_children, process,
+                                            &KI_REGISTRATION_OPTIONS(.on_loop = true), NULL, err);
 }
 
 /* --- the controller's watches ------------------------------------------------------------------------------------- */

@@ -161,7 +161,7 @@ void ki_controller_retry_in(ki_controller *controller, int64_t delay_ns);
 void ki_controller_note_change(ki_controller *controller);
 
 /* source.c. Makes a source and registers its handler. Errors: KI_ERR_INVALID, KI_ERR_NO_MEMORY, those of
- * ki_informer_register. */
+ * ki_informer_add_handler. */
 ki_status ki_source_new(ki_controller *controller, ki_informer *informer, const ki_controller_watch_options *options,
                         ki_source **ret_source, ki_error *err);
 void ki_source_free(ki_source *source); /* loop only */

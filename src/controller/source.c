@@ -319,9 +319,9 @@ static ki_status fill(ki_source *source, const ki_controller_watch_options *opti
         return ki_error_no_memory(err, "watching an informer");
     if (parse_selectors(source, err))
         return KI_ERR_NO_MEMORY;
-    return ki_informer_register(source->informer, &handler, source,
-                                &KI_REGISTRATION_OPTIONS(.on_loop = true, .name = source->controller->name),
-                                &source->registration, err);
+    return ki_informer_add_handler(source->informer, &handler, source,
+                                   &KI_REGISTRATION_OPTIONS(.on_loop = true, .name = source->controller->name),
+                                   &source->registration, err);
 }
 
 ki_status ki_source_new(ki_controller *controller, ki_informer *informer, const ki_controller_watch_options *options,

@@ -253,7 +253,7 @@ TEST(a_factorys_client_asks_before_and_after_the_start) {
     make_json(json, sizeof json, "of-factory", "x");
     CHECK(ki_client_create(client, KI_CONFIGMAPS, ki_unstructured_new(json), NULL, NULL, err));
     CHECK(ki_factory_informer(factory, KI_CONFIGMAPS, NULL, &informer, err));
-    CHECK(ki_informer_add_handler(informer, &handler, NULL, err));
+    CHECK(ki_informer_add_handler(informer, &handler, NULL, NULL, NULL, err));
     CHECK(ki_factory_start(factory, err));
     CHECK(ki_factory_wait_for_sync(factory, 60000, NULL, err));
     ki_object *obj = NULL;

@@ -62,7 +62,7 @@ TEST(an_informer_finds_a_resource_that_is_defined_after_its_start) {
     CHECK(ki_factory_new(config, NULL, &factory, err));
     CHECK(ki_factory_informer_by_name(factory, "widgets.example.com", NULL, &informer, err));
     CHECK(ki_informer_set_state_handler(informer, on_state, &self, err));
-    CHECK(ki_informer_add_handler(informer, &handler, &self, err));
+    CHECK(ki_informer_add_handler(informer, &handler, &self, NULL, NULL, err));
     CHECK(ki_factory_start(factory, err));
     await_semaphore(&self.blocked);
     assert_string_equal(self.message, "the server has no resource widgets.example.com: the CRD is not installed");

@@ -206,7 +206,7 @@ TEST(a_namespace_that_gets_the_label_joins_the_set) {
     open_fixture(&self, &KI_INFORMER_OPTIONS(.namespace_set = "web"));
     CHECK(ki_factory_informer(self.factory, KI_NAMESPACES, &KI_INFORMER_OPTIONS(.label_selector = "team=web"),
                               &namespaces, err));
-    CHECK(ki_informer_add_handler(namespaces, &handler, self.configmaps, err));
+    CHECK(ki_informer_add_handler(namespaces, &handler, self.configmaps, NULL, NULL, err));
     CHECK(ki_factory_start(self.factory, err));
     CHECK(ki_informer_wait_for_sync(self.configmaps, 60000, err)); /* with no namespace yet */
     for (size_t i = 0; i < 3; i++) {

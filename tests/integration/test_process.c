@@ -339,7 +339,7 @@ static void say_ready(ki_informer *informer, void *user) {
 static int run_until_signal(void) {
     ki_error err = KI_ERROR_INIT;
     const ki_handler handler = { .on_synced = say_ready };
-    if (ki_informer_add_handler(set.pods, &handler, NULL, &err) || ki_factory_run(set.factory, &err))
+    if (ki_informer_add_handler(set.pods, &handler, NULL, NULL, NULL, &err) || ki_factory_run(set.factory, &err))
         return 1;
     return write(1, "end", 3) == 3 ? GOOD : 1;
 }

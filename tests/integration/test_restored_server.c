@@ -167,7 +167,7 @@ static void begin(bool streams) {
     ki_config_free(config);
     must(ki_factory_informer(factory, KI_CONFIGMAPS, NULL, &maps, &err), &err);
     must(ki_informer_set_state_handler(maps, on_state, NULL, &err), &err);
-    must(ki_informer_add_handler(maps, &handler, NULL, &err), &err);
+    must(ki_informer_add_handler(maps, &handler, NULL, NULL, NULL, &err), &err);
     must(ki_factory_start(factory, &err), &err);
     run_until_it_watches_anew(0);
     notes[0] = '\0';

@@ -95,7 +95,7 @@ static void handle(caller *self) {
     };
     ki_registration_options options = KI_REGISTRATION_OPTIONS(.on_loop = pick(self, 2) == 0);
     ki_registration registration;
-    ki_status status = ki_informer_register(self->world->informer, &handler, self, &options, &registration, NULL);
+    ki_status status = ki_informer_add_handler(self->world->informer, &handler, self, &options, &registration, NULL);
     expect_ok(self, status, "register");
     if (status)
         return;
@@ -299,7 +299,8 @@ static void *add_and_remove(void *user) {
     const ki_registration_options options = KI_REGISTRATION_OPTIONS(.on_loop = self->number % 2);
     while (!atomic_load(&is_enough)) {
         ki_registration registration;
-        ki_status status = ki_informer_register(self->world->informer, &handler, self, &options, &registration, NULL);
+        ki_status status =
+            ki_informer_add_handler(self->world->informer, &handler, self, &options, &registration, NULL);
         expect(self, status == KI_OK, "register", status);
         if (!status)
             expect_ok(self, ki_informer_remove_handler(self->world->informer, registration, NULL), "remove_handler");

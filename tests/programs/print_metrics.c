@@ -47,7 +47,7 @@ static ki_status set_up(program *self, ki_error *err) {
     if (!status)
         status = ki_factory_informer(self->factory, KI_PODS, NULL, &pods, err);
     if (!status)
-        status = ki_informer_register(pods, &handler, NULL, &KI_REGISTRATION_OPTIONS(.name = name), NULL, err);
+        status = ki_informer_add_handler(pods, &handler, NULL, &KI_REGISTRATION_OPTIONS(.name = name), NULL, err);
     if (!status)
         status = ki_elector_new(self->factory, &KI_ELECTOR_OPTIONS(.namespace_name = "default", .name = "lock"),
                                 &self->elector, err);

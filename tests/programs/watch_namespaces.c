@@ -45,7 +45,7 @@ static ki_status run(ki_factory *factory, program *self, ki_error *err) {
     if (!status)
         status = ki_informer_set_namespaces(informer, self->namespaces, self->count, err);
     if (!status)
-        status = ki_informer_add_handler(informer, &handler, self, err);
+        status = ki_informer_add_handler(informer, &handler, self, NULL, NULL, err);
     return status ? status : ki_factory_run(factory, err);
 }
 

@@ -71,7 +71,7 @@ void byte_stage_open(byte_stage *s, const char *list, ki_factory_options factory
     factory.engine = s->engine.engine;
     assert_int_equal(ki_factory_new_on(NULL, s->transport, &factory, &s->factory, NULL), KI_OK);
     assert_int_equal(ki_factory_informer(s->factory, KI_CONFIGMAPS, options, &s->informer, NULL), KI_OK);
-    assert_int_equal(ki_informer_add_handler(s->informer, &handler, s, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(s->informer, &handler, s, NULL, NULL, NULL), KI_OK);
     assert_int_equal(ki_informer_set_watch_error_handler(s->informer, on_error, s, NULL), KI_OK);
     assert_int_equal(ki_factory_start(s->factory, NULL), KI_OK);
     assert_true(test_engine_settle(&s->engine));

@@ -271,7 +271,7 @@ void add_observer_of(observer *h, stage *s, const ki_handler *handler, const ki_
             s->observers[i] = h;
             break;
         }
-    assert_int_equal(ki_informer_register(s->informer, handler, h, options, &h->registration, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(s->informer, handler, h, options, &h->registration, NULL), KI_OK);
 }
 
 void add_observer(observer *h, stage *s, const ki_registration_options *options) {

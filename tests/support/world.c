@@ -400,7 +400,7 @@ static void open_world(world *self, const world_plan *plan) {
     assert_int_equal(ki_factory_informer(self->factory, KI_CONFIGMAPS, plan->informer.size ? &plan->informer : NULL,
                                          &self->informer, NULL),
                      KI_OK);
-    assert_int_equal(ki_informer_add_handler(self->informer, &handler, self, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(self->informer, &handler, self, NULL, NULL, NULL), KI_OK);
     assert_int_equal(ki_informer_set_watch_error_handler(self->informer, on_error, self, NULL), KI_OK);
     assert_int_equal(ki_informer_set_state_handler(self->informer, on_state, self, NULL), KI_OK);
 }

@@ -156,9 +156,9 @@ static void add_informer(ki_factory *factory, const settings *s, unsigned long n
         options.field_selector = selector;
     check(ki_factory_informer(factory, KI_PODS, &options, &informer, &err), &err);
     for (unsigned long i = 0; i < s->handlers; i++)
-        check(
-            ki_informer_register(informer, &handler, NULL, &KI_REGISTRATION_OPTIONS(.on_loop = s->on_loop), NULL, &err),
-            &err);
+        check(ki_informer_add_handler(informer, &handler, NULL, &KI_REGISTRATION_OPTIONS(.on_loop = s->on_loop), NULL,
+                                      &err),
+              &err);
 }
 
 int main(int argc, char **argv) {

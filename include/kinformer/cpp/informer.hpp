@@ -58,7 +58,7 @@ public:
         auto added = std::make_unique<box>(box{ std::move(functions), state_ });
         const ki_handler c_functions = detail::c_handler(added->function);
         ki_registration registration = {};
-        call(ki_informer_register, informer_, &c_functions, added.get(), &options, &registration);
+        call(ki_informer_add_handler, informer_, &c_functions, added.get(), &options, &registration);
         (void)added.release(); /* on_removed deletes it */
         return registration;
     }

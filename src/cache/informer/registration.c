@@ -100,11 +100,11 @@ static ki_status check_handler(const ki_handler *handler, const ki_registration_
     return KI_OK;
 }
 
-ki_status ki_informer_register(ki_informer *informer, const ki_handler *handler, void *user,
-                               const ki_registration_options *options, ki_registration *ret_registration,
-                               ki_error *err) {
+ki_status ki_informer_add_handler(ki_informer *informer, const ki_handler *handler, void *user,
+                                  const ki_registration_options *options, ki_registration *ret_registration,
+                                  ki_error *err) {
     ki_status status = informer ? check_handler(handler, options, informer->options.given.keep, err)
-                                : ki_error_missing(err, "ki_informer_register");
+                                : ki_error_missing(err, "ki_informer_add_handler");
     if (status)
         return status;
     if (ki_engine_check_process(informer->engine, err))
@@ -135,10 +135,6 @@ ki_status ki_informer_register(ki_informer *informer, const ki_handler *handler,
     if (status)
         ki_listener_discard(listener);
     return status;
-}
-
-ki_status ki_informer_add_handler(ki_informer *informer, const ki_handler *handler, void *user, ki_error *err) {
-    return ki_informer_register(informer, handler, user, NULL, NULL, err);
 }
 
 ki_status ki_informer_remove_handler(ki_informer *informer, ki_registration registration, ki_error *err) {

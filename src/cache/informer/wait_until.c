@@ -65,9 +65,9 @@ static ki_status begin(ki_informer *informer, ki_wait_condition condition, void 
         ki_free(allocator, self);
         return status;
     }
-    status = ki_informer_register(informer, &handler, self,
-                                  &KI_REGISTRATION_OPTIONS(.on_loop = true, .resync_ms = -1, .name = "wait"),
-                                  ret_registration, err);
+    status = ki_informer_add_handler(informer, &handler, self,
+                                     &KI_REGISTRATION_OPTIONS(.on_loop = true, .resync_ms = -1, .name = "wait"),
+                                     ret_registration, err);
     if (status) {
         ki_mutex_destroy(&self->condition_lock);
         ki_free(allocator, self);

@@ -263,13 +263,13 @@ TEST(misuse_is_an_error_value) {
     assert_int_equal(ki_factory_start(s.factory, NULL), KI_OK); /* repeatable */
     assert_int_equal(ki_informer_set_transform(s.informer, keep, NULL, NULL), KI_ERR_STATE);
     assert_int_equal(ki_informer_set_watch_error_handler(s.informer, NULL, NULL, NULL), KI_ERR_STATE);
-    assert_int_equal(ki_informer_add_handler(s.informer, NULL, NULL, NULL), KI_ERR_INVALID);
-    assert_int_equal(ki_informer_register(s.informer, &handler, &s, &no_size, NULL, NULL), KI_ERR_INVALID);
-    assert_int_equal(ki_informer_add_handler(s.informer, &handler, &s, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(s.informer, NULL, NULL, NULL, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_informer_add_handler(s.informer, &handler, &s, &no_size, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_informer_add_handler(s.informer, &handler, &s, NULL, NULL, NULL), KI_OK);
     assert_true(test_engine_settle(&s.engine));
     ki_factory_stop(s.factory);
     assert_true(test_engine_settle(&s.engine));
-    assert_int_equal(ki_informer_add_handler(s.informer, &handler, &s, NULL), KI_ERR_STATE);
+    assert_int_equal(ki_informer_add_handler(s.informer, &handler, &s, NULL, NULL, NULL), KI_ERR_STATE);
     assert_int_equal(ki_factory_start(s.factory, NULL), KI_ERR_STATE);
     byte_stage_close(&s);
 }

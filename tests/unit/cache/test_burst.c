@@ -44,7 +44,7 @@ TEST(what_waits_for_handlers_on_the_loop_is_bounded) {
         ki_registration registration = { NULL, 0 };
         byte_stage_open(&s, "{\"kind\":\"ConfigMapList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}",
                         KI_FACTORY_OPTIONS(.no_streaming_list = true), &KI_INFORMER_OPTIONS(.queue = kind));
-        assert_int_equal(ki_informer_register(s.informer, &counting, &adds, NULL, &registration, NULL), KI_OK);
+        assert_int_equal(ki_informer_add_handler(s.informer, &counting, &adds, NULL, &registration, NULL), KI_OK);
         assert_true(test_engine_settle(&s.engine));
         for (unsigned burst = 0; burst < 2; burst++) {
             send_burst(&s, burst * EVENTS);
@@ -68,7 +68,7 @@ TEST(a_handler_that_goes_lets_the_watch_continue) {
     ki_registration registration = { NULL, 0 };
     byte_stage_open(&s, "{\"kind\":\"ConfigMapList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}",
                     KI_FACTORY_OPTIONS(.no_streaming_list = true), NULL);
-    assert_int_equal(ki_informer_register(s.informer, &counting, &adds, NULL, &registration, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(s.informer, &counting, &adds, NULL, &registration, NULL), KI_OK);
     assert_true(test_engine_settle(&s.engine));
     send_burst(&s, 0);
     for (int i = 0; i < 20; i++)
@@ -104,7 +104,8 @@ static void open_slow_thread(slow_thread *s) {
     *s = (slow_thread){ .adds = 0 };
     byte_stage_open(&s->stage, "{\"kind\":\"ConfigMapList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}",
                     KI_FACTORY_OPTIONS(.no_streaming_list = true), NULL);
-    assert_int_equal(ki_informer_register(s->stage.informer, &counting, &s->adds, NULL, &s->registration, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(s->stage.informer, &counting, &s->adds, NULL, &s->registration, NULL),
+                     KI_OK);
     assert_true(test_engine_settle(&s->stage.engine));
     s->listener = s->stage.informer->processor.first;
     while (s->listener->id != s->registration.id)

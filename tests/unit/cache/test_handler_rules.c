@@ -103,9 +103,9 @@ static void count_resyncs(const ki_event *e, void *user) {
 static void listen(stage *s, counter *c, int64_t resync_ms) {
     static const ki_handler counting = { .on_update = count_resyncs };
     c->resyncs = 0;
-    assert_int_equal(
-        ki_informer_register(s->informer, &counting, c, &KI_REGISTRATION_OPTIONS(.resync_ms = resync_ms), NULL, NULL),
-        KI_OK);
+    assert_int_equal(ki_informer_add_handler(s->informer, &counting, c,
+                                             &KI_REGISTRATION_OPTIONS(.resync_ms = resync_ms), NULL, NULL),
+                     KI_OK);
 }
 
 /* The informer looks each 2 s once somebody has asked for that before the start. */
@@ -303,8 +303,8 @@ static void add_reader(stage *s, reader *self, const char *label_selector) {
         .on_add = count_event, .on_update = count_event, .on_delete = count_event, .on_changed = on_changed
     };
     *self = (reader){ .events = 0 };
-    assert_int_equal(ki_informer_register(s->informer, &handler, self,
-                                          &KI_REGISTRATION_OPTIONS(.label_selector = label_selector), NULL, NULL),
+    assert_int_equal(ki_informer_add_handler(s->informer, &handler, self,
+                                             &KI_REGISTRATION_OPTIONS(.label_selector = label_selector), NULL, NULL),
                      KI_OK);
 }
 

@@ -187,7 +187,7 @@ TEST(one_handler_may_be_registered_twice_and_removed_once) {
     open_stage(&s, 0);
     add_observer_of(&h, &s, &changes, NULL);
     const ki_registration first = h.registration;
-    assert_int_equal(ki_informer_register(s.informer, &changes, &h, NULL, &h.registration, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(s.informer, &changes, &h, NULL, &h.registration, NULL), KI_OK);
     assert_int_not_equal(first.id, h.registration.id);
     start_stage(&s);
     play_each(&s, "{10: a=5}; open; > +a=5i +a=5i");

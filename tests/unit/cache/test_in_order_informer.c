@@ -40,7 +40,7 @@ TEST(an_informer_without_options_keeps_the_order_of_arrival) {
     char names[NOTATION_TEXT] = "";
     byte_stage_open(&s, "{\"kind\":\"ConfigMapList\",\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[]}",
                     KI_FACTORY_OPTIONS(.no_streaming_list = true), NULL);
-    assert_int_equal(ki_informer_add_handler(s.informer, &noting_names, names, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(s.informer, &noting_names, names, NULL, NULL, NULL), KI_OK);
     byte_stage_send(&s, events, strlen(events));
     assert_string_equal(names, "a b a b");
     byte_stage_close(&s);
@@ -165,7 +165,7 @@ TEST(a_list_is_applied_whole_or_not_at_all_whatever_allocation_fails) {
             continue;
         }
         assert_int_equal(ki_informer_set_transform(s.informer, reject_sevens, NULL, NULL), KI_OK);
-        status = ki_informer_register(s.informer, &observing, &h, NULL, &h.registration, NULL);
+        status = ki_informer_add_handler(s.informer, &observing, &h, NULL, &h.registration, NULL);
         if (!status)
             status = ki_informer_start(s.informer, NULL);
         assert_true(status == KI_OK || status == KI_ERR_NO_MEMORY);

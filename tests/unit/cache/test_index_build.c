@@ -277,7 +277,7 @@ TEST(nobody_waits_for_an_index_that_is_built_on_another_thread) {
     assert_true(fake_play(&source, "~ns/a=6") && fake_play(&source, "-ns/b=7"));
     assert_true(fake_play(&source, "+ns/c=8") && test_engine_settle(&engine));
     assert_int_equal(ki_store_count(other.informer->store), 2);
-    assert_int_equal(ki_informer_add_handler(other.informer, &handler, NULL, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(other.informer, &handler, NULL, NULL, NULL, NULL), KI_OK);
 
     pthread_mutex_lock(&other.mutex);
     other.may_go_on = true;

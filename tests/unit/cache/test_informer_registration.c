@@ -59,7 +59,7 @@ static void ignore(const ki_event *event, void *user) {
 static void add_one(void *user) {
     static const ki_handler ignoring = { .on_add = ignore };
     stage *s = user;
-    assert_int_equal(ki_informer_add_handler(s->informer, &ignoring, NULL, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(s->informer, &ignoring, NULL, NULL, NULL, NULL), KI_OK);
 }
 
 static void run_loop(void *user) {
@@ -127,7 +127,7 @@ TEST(a_removed_handler_is_notified_no_more) {
     ki_informer_stop(s.informer);
     assert_int_equal(ki_informer_remove_handler(s.informer, other.registration, NULL), KI_OK);
     assert_int_equal(ki_informer_remove_handler(s.informer, h.registration, NULL), KI_ERR_NOT_FOUND);
-    assert_int_equal(ki_informer_add_handler(s.informer, &observing, &h, NULL), KI_ERR_STATE);
+    assert_int_equal(ki_informer_add_handler(s.informer, &observing, &h, NULL, NULL, NULL), KI_ERR_STATE);
     close_stage(&s);
     expect(&h, "");
     expect(&other, "removed");
@@ -198,7 +198,7 @@ TEST(a_handler_may_be_removed_before_the_start_and_after_the_end) {
     settle(&s);
     expect(&never, "");
     expect(&late, "");
-    assert_int_equal(ki_informer_add_handler(s.informer, &observing, &late, NULL), KI_ERR_STATE);
+    assert_int_equal(ki_informer_add_handler(s.informer, &observing, &late, NULL, NULL, NULL), KI_ERR_STATE);
     assert_int_equal(ki_informer_start(s.informer, NULL), KI_ERR_STATE);
     settle(&s);
     assert_string_equal(s.source.trace, ""); /* it never asked for anything */
@@ -249,7 +249,7 @@ TEST(a_handler_with_one_function_is_called_for_its_events_and_no_other) {
         int calls = 0;
         stage s;
         open_stage(&s, 0);
-        assert_int_equal(ki_informer_add_handler(s.informer, &cases[i].handler, &calls, NULL), KI_OK);
+        assert_int_equal(ki_informer_add_handler(s.informer, &cases[i].handler, &calls, NULL, NULL, NULL), KI_OK);
         start_stage(&s);
         play_each(&s, LISTED);
         play_each(&s, "~a=11; -b=12");
@@ -264,14 +264,14 @@ TEST(a_registration_that_makes_no_sense_is_rejected) {
     const ki_handler never_called[] = { { .on_add = NULL }, { .filter = accept_all, .on_removed = ignore_removal } };
     ki_error err = KI_ERROR_INIT;
     open_stage(&s, 0);
-    assert_int_equal(ki_informer_register(s.informer, NULL, NULL, NULL, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_informer_add_handler(s.informer, NULL, NULL, NULL, NULL, NULL), KI_ERR_INVALID);
     for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(ki_informer_add_handler(s.informer, &never_called[i], NULL, &err), KI_ERR_INVALID);
+        assert_int_equal(ki_informer_add_handler(s.informer, &never_called[i], NULL, NULL, NULL, &err), KI_ERR_INVALID);
         assert_string_equal(ki_error_message(&err),
                             "a handler without a function: set on_add, on_update, on_delete, on_synced, on_changed or "
                             "on_namespaces_synced");
     }
-    assert_int_equal(ki_informer_register(s.informer, &observing, NULL, &no_size, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_informer_add_handler(s.informer, &observing, NULL, &no_size, NULL, NULL), KI_ERR_INVALID);
     close_stage(&s);
 }
 
@@ -377,8 +377,8 @@ TEST(a_handler_with_selectors_gets_only_what_matches) {
     observer h;
     ki_error err = KI_ERROR_INIT;
     open_stage(&s, 0);
-    assert_int_equal(ki_informer_register(s.informer, &observing, &h,
-                                          &KI_REGISTRATION_OPTIONS(.label_selector = "a in"), NULL, &err),
+    assert_int_equal(ki_informer_add_handler(s.informer, &observing, &h,
+                                             &KI_REGISTRATION_OPTIONS(.label_selector = "a in"), NULL, &err),
                      KI_ERR_PARSE);
     close_stage(&s);
 }

@@ -209,7 +209,7 @@ static void come(story *s, observer *h) {
     h->story = s;
     h->is_in = true;
     const ki_registration_options options = KI_REGISTRATION_OPTIONS(.resync_ms = roll(s, 3) ? 0 : 1000);
-    assert_int_equal(ki_informer_register(s->informer, &observing, h, &options, &h->registration, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(s->informer, &observing, h, &options, &h->registration, NULL), KI_OK);
 }
 
 static void go(story *s, observer *h) {

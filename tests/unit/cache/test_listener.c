@@ -213,7 +213,7 @@ static void hearer_destroy(observer *h) {
 }
 
 static void listen(observer *h, stage *s, const ki_registration_options *options) {
-    assert_int_equal(ki_informer_register(s->informer, &observing, h, options, &h->registration, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(s->informer, &observing, h, options, &h->registration, NULL), KI_OK);
 }
 
 static void await_times(sem_t *semaphore, int times) {
@@ -310,7 +310,7 @@ TEST(a_reader_is_called_while_more_changes_are_queued) {
     sem_init(&reader.release, 0, 0);
     sem_init(&reader.called, 0, 0);
     open_stage(&s);
-    assert_int_equal(ki_informer_add_handler(s.informer, &handler, &reader, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(s.informer, &handler, &reader, NULL, NULL, NULL), KI_OK);
     start_synced(&s);
     for (int i = 0; i < CHANGES; i++)
         change(&s, i < KEYS - 1 ? '+' : '~', 1 + i % (KEYS - 1));
@@ -334,7 +334,7 @@ TEST(stopping_waits_for_a_handler_that_runs) {
     start_synced(&s);
     change(&s, '~', 0);
     ki_engine_call(s.engine, stop_on_loop, &s);
-    assert_int_equal(ki_informer_add_handler(s.informer, &observing, &h, NULL), KI_ERR_STATE);
+    assert_int_equal(ki_informer_add_handler(s.informer, &observing, &h, NULL, NULL, NULL), KI_ERR_STATE);
     sem_post(&release);
     ki_informer_join(s.informer);
     assert_int_equal(sem_trywait(&h.removed), -1); /* that is when the informer goes */
@@ -698,7 +698,7 @@ static void *add_until_refused(void *user) {
             continue;
         }
         self->refused =
-            ki_informer_register(informer, &handler, self, &KI_REGISTRATION_OPTIONS(.resync_ms = 1000), one, NULL);
+            ki_informer_add_handler(informer, &handler, self, &KI_REGISTRATION_OPTIONS(.resync_ms = 1000), one, NULL);
         if (self->refused)
             return NULL;
         atomic_fetch_add(self->added, 1);

@@ -226,8 +226,8 @@ TEST(processing_is_observed_once_for_each_pop) {
     stage s;
     const ki_handler slow = { .on_add = take_time, .on_update = take_time };
     open_measured(&s, &configmaps, NULL, false);
-    assert_int_equal(ki_informer_register(s.informer, &slow, &s, &KI_REGISTRATION_OPTIONS(.on_loop = true), NULL, NULL),
-                     KI_OK);
+    assert_int_equal(
+        ki_informer_add_handler(s.informer, &slow, &s, &KI_REGISTRATION_OPTIONS(.on_loop = true), NULL, NULL), KI_OK);
     play_each(&s, "{10: a=5}; open");
     expect_samples(
         &s, "reflector_lists+1 reflector_watches+1 reflector_list_duration_seconds~0 reflector_items_per_list~1");
@@ -555,8 +555,8 @@ static ki_status add_informers(host *h) {
                                                           .field_selector = fields[i], .consistency_check_ms = 1),
                                      &informer, NULL);
         for (int handlers = 0; !status && handlers < 3; handlers++)
-            status = ki_informer_register(informer, &handler, NULL,
-                                          &KI_REGISTRATION_OPTIONS(.name = handlers ? "same" : NULL), NULL, NULL);
+            status = ki_informer_add_handler(informer, &handler, NULL,
+                                             &KI_REGISTRATION_OPTIONS(.name = handlers ? "same" : NULL), NULL, NULL);
     }
     return status ? status : ki_factory_start(h->factory, NULL);
 }

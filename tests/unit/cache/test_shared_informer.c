@@ -66,7 +66,7 @@ TEST(a_slow_handler_on_the_loop_delays_a_timer_by_one_call) {
     slow_handler slow = { .stage = &s, .calls_at_timer = -1 };
     const ki_handler handler = { .on_add = take_a_second };
     open_stage(&s, 0);
-    assert_int_equal(ki_informer_add_handler(s.informer, &handler, &slow, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(s.informer, &handler, &slow, NULL, NULL, NULL), KI_OK);
     start_stage(&s);
     play_each(&s, "a=1; b=2; c=3; d=4; e=5; f=6");
     ki_timer_init(&slow.timer, s.engine.engine, note_calls, &slow);
@@ -521,9 +521,9 @@ static bool memory_scenario(memory_case c) {
     ki_status status = open_stage_with(&s, options, &memory.allocator);
     if (status)
         goto no_stage;
-    status = ki_informer_register(s.informer, &observing, &h, NULL, &h.registration, NULL);
+    status = ki_informer_add_handler(s.informer, &observing, &h, NULL, &h.registration, NULL);
     if (!status)
-        status = ki_informer_register(s.informer, &observing, &second, NULL, &second.registration, NULL);
+        status = ki_informer_add_handler(s.informer, &observing, &second, NULL, &second.registration, NULL);
     if (!status)
         status = ki_informer_start(s.informer, NULL);
     if (!status) {

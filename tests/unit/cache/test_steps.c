@@ -98,9 +98,11 @@ static void open_stage(stage *s, ki_queue_kind kind, bool streams) {
                                            .seed = 5 };
     assert_int_equal(informer_of(&configmaps, options, &s->informer), KI_OK);
     const ki_registration_options without_resync = KI_REGISTRATION_OPTIONS(.resync_ms = -1);
-    assert_int_equal(ki_informer_register(s->informer, &observing, &s->observer, NULL, &s->registration, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(s->informer, &observing, &s->observer, NULL, &s->registration, NULL),
+                     KI_OK);
     assert_int_equal(
-        ki_informer_register(s->informer, &observing, &s->other, &without_resync, &s->other_registration, NULL), KI_OK);
+        ki_informer_add_handler(s->informer, &observing, &s->other, &without_resync, &s->other_registration, NULL),
+        KI_OK);
     assert_int_equal(ki_informer_start(s->informer, NULL), KI_OK);
 }
 
@@ -247,7 +249,8 @@ static void remove_on_loop(stage *s, ki_registration registration) {
 /* A handler that comes before all objects are replaced. */
 static void outrun_late_handler(stage *s, unsigned count, const char *version) {
     expire(s);
-    assert_int_equal(ki_informer_register(s->informer, &observing, &s->observer, NULL, &s->registration, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(s->informer, &observing, &s->observer, NULL, &s->registration, NULL),
+                     KI_OK);
     assert_int_equal(ki_registration_pending(s->registration), count);
     outrun(s, count, version);
 }
@@ -338,7 +341,7 @@ TEST(a_snapshot_that_a_handler_on_the_loop_frees_goes_in_later_steps) {
         stage s;
         open_stage(&s, kind, false);
         keeper kept = { .stage = &s };
-        assert_int_equal(ki_informer_register(s.informer, &keeping, &kept, &on_loop, NULL, NULL), KI_OK);
+        assert_int_equal(ki_informer_add_handler(s.informer, &keeping, &kept, &on_loop, NULL, NULL), KI_OK);
         list(&s, 0, MANY, "10");
         expire(&s);
         assert_int_equal(ki_snapshot_count(kept.snapshot), MANY);
@@ -395,7 +398,7 @@ TEST(a_handler_that_comes_in_the_middle_of_a_list_is_notified_of_each_object_onc
             list(&s, SMALL / 2, SMALL, "20"); /* half is gone, half is new */
             for (unsigned i = 0; i < at && more; i++)
                 more = step(&s);
-            assert_int_equal(ki_informer_add_handler(s.informer, &observing, &late, NULL), KI_OK);
+            assert_int_equal(ki_informer_add_handler(s.informer, &observing, &late, NULL, NULL, NULL), KI_OK);
             settle(&s);
             assert_int_equal(late.adds - late.deletes, SMALL);
             assert_true(late.deletes == 0 || late.deletes <= SMALL / 2);

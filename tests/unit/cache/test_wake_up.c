@@ -95,7 +95,7 @@ static void open_stage(stage *s, ki_queue_kind kind) {
         .engine = s->engine, .list_watch = &s->source.base, .factory = streaming_if(false), .given.queue = kind
     };
     assert_int_equal(informer_of(&configmaps, options, &s->informer), KI_OK);
-    assert_int_equal(ki_informer_register(s->informer, &observing, s, NULL, &s->registration, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(s->informer, &observing, s, NULL, &s->registration, NULL), KI_OK);
     assert_int_equal(ki_engine_start(s->engine, NULL), KI_OK);
     ki_engine_call(s->engine, start_on_loop, s);
     play(s, "{100: k0=1}");

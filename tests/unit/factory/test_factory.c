@@ -155,9 +155,9 @@ static ki_informer *configmaps_of(host *h, bool on_loop) {
     ki_informer *informer = NULL;
     ki_registration registration = { NULL, 0 };
     assert_int_equal(ki_factory_informer(h->factory, KI_CONFIGMAPS, NULL, &informer, NULL), KI_OK);
-    assert_int_equal(
-        ki_informer_register(informer, &handler, h, &KI_REGISTRATION_OPTIONS(.on_loop = on_loop), &registration, NULL),
-        KI_OK);
+    assert_int_equal(ki_informer_add_handler(informer, &handler, h, &KI_REGISTRATION_OPTIONS(.on_loop = on_loop),
+                                             &registration, NULL),
+                     KI_OK);
     return informer;
 }
 
@@ -379,7 +379,7 @@ TEST(a_handler_may_stop_a_stepped_factory) {
     ki_health health;
     ki_informer_health(informer, &health);
     assert_int_equal(health.state, KI_STATE_STOPPED);
-    assert_int_equal(ki_informer_add_handler(informer, &handler, &h, NULL), KI_ERR_STATE);
+    assert_int_equal(ki_informer_add_handler(informer, &handler, &h, NULL, NULL, NULL), KI_ERR_STATE);
     close_host(&h);
 }
 
@@ -749,7 +749,7 @@ static bool memory_scenario(size_t fail_at) {
     if (!status)
         status = ki_factory_informer(h.factory, KI_CONFIGMAPS, NULL, &informer, NULL);
     if (!status)
-        status = ki_informer_add_handler(informer, &counts, &adds, NULL);
+        status = ki_informer_add_handler(informer, &counts, &adds, NULL, NULL, NULL);
     /* Others, for which the engine's table of timers has to grow at the start. */
     static const char *const selectors[] = { "app=a", "app=b", "app=c" };
     ki_informer *other = NULL;

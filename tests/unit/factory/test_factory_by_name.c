@@ -55,7 +55,7 @@ static void define(controller_stage *s, const ki_resource *resource) {
 static ki_informer *ask(const char *name, const ki_informer_options *options, seen *what) {
     ki_informer *informer = NULL;
     assert_int_equal(ki_factory_informer_by_name(stage.factory, name, options, &informer, NULL), KI_OK);
-    assert_int_equal(ki_informer_add_handler(informer, &handler, what, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(informer, &handler, what, NULL, NULL, NULL), KI_OK);
     return informer;
 }
 
@@ -201,7 +201,7 @@ TEST(it_gets_there_whatever_allocation_fails) {
         while (ki_factory_informer_by_name(stage.factory, "foos.example.com",
                                            &KI_INFORMER_OPTIONS(.consistency_check_ms = 10000), &informer, NULL))
             assert_true(scarce_memory_failed(&memory));
-        while (ki_informer_add_handler(informer, &handler, &what, NULL))
+        while (ki_informer_add_handler(informer, &handler, &what, NULL, NULL, NULL))
             assert_true(scarce_memory_failed(&memory));
         stage_start(&stage);
         stage_advance(&stage, 2000);

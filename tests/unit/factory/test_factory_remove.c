@@ -39,7 +39,7 @@ static const ki_handler handler = {
 
 static void add_handler(ki_informer *informer, call_counts *calls, bool on_loop) {
     assert_int_equal(
-        ki_informer_register(informer, &handler, calls, &KI_REGISTRATION_OPTIONS(.on_loop = on_loop), NULL, NULL),
+        ki_informer_add_handler(informer, &handler, calls, &KI_REGISTRATION_OPTIONS(.on_loop = on_loop), NULL, NULL),
         KI_OK);
 }
 
@@ -129,7 +129,7 @@ CONTROLLER_TEST(every_use_of_a_removed_informer_is_an_error) {
     ki_object_list list;
     ki_object *obj = NULL;
     const ki_indexer by_name = { .name = "name", .path = "metadata.name" };
-    assert_int_equal(ki_informer_register(gone, &handler, &calls, NULL, &registration, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(gone, &handler, &calls, NULL, &registration, NULL), KI_OK);
     stage_start(&stage);
     put(KI_CONFIGMAPS, "default/a");
     assert_int_equal(ki_informer_wait_for_version_async(gone, "default/none", NULL, -1, note_wait, &waited, NULL),
@@ -138,7 +138,7 @@ CONTROLLER_TEST(every_use_of_a_removed_informer_is_an_error) {
     /* At once, and also when the loop has ended it. */
     for (int settled = 0; settled < 2; settled++) {
         assert_int_equal(ki_factory_remove_informer(stage.factory, gone, &err), KI_ERR_NOT_FOUND);
-        assert_int_equal(ki_informer_add_handler(gone, &handler, &calls, &err), KI_ERR_STATE);
+        assert_int_equal(ki_informer_add_handler(gone, &handler, &calls, NULL, NULL, &err), KI_ERR_STATE);
         assert_string_equal(err.message, "the informer of configmaps was removed");
         assert_int_equal(ki_informer_remove_handler(gone, registration, NULL), KI_ERR_NOT_FOUND);
         assert_int_equal(ki_informer_add_indexers(gone, &by_name, 1, NULL), KI_ERR_STATE);

@@ -119,7 +119,7 @@ TEST(an_informer_is_notified_of_its_namespace_and_selectors_alone) {
             open_host(&h, variant & 2);
             put(&h, "ns-foo", "other", "other"); /* of no selector */
             assert_int_equal(ki_factory_informer(h.factory, &deployments, &options, &informer, NULL), KI_OK);
-            assert_int_equal(ki_informer_add_handler(informer, &handler, &h, NULL), KI_OK);
+            assert_int_equal(ki_informer_add_handler(informer, &handler, &h, NULL, NULL, NULL), KI_OK);
             assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
             assert_true(test_engine_settle(&h.engine));
             assert_true(ki_informer_has_synced(informer));
@@ -147,7 +147,7 @@ TEST(an_object_comes_and_goes_with_its_labels) {
                                              &KI_INFORMER_OPTIONS(.label_selector = "environment=test", .queue = kind),
                                              &informer, NULL),
                          KI_OK);
-        assert_int_equal(ki_informer_add_handler(informer, &handler, &h, NULL), KI_OK);
+        assert_int_equal(ki_informer_add_handler(informer, &handler, &h, NULL, NULL, NULL), KI_OK);
         assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
         assert_true(test_engine_settle(&h.engine));
         put(&h, "ns-foo", "a", "test");

@@ -69,8 +69,8 @@ static ki_informer *ask(const ki_informer_options *options) {
 static void add_handler(ki_informer *informer, const bool *has_view) {
     const ki_handler handler = { .on_add = on_event, .on_update = on_event, .on_delete = on_event };
     noted[0] = '\0';
-    assert_int_equal(ki_informer_register(informer, &handler, (void *)(uintptr_t)has_view,
-                                          &KI_REGISTRATION_OPTIONS(.on_loop = true), NULL, NULL),
+    assert_int_equal(ki_informer_add_handler(informer, &handler, (void *)(uintptr_t)has_view,
+                                             &KI_REGISTRATION_OPTIONS(.on_loop = true), NULL, NULL),
                      KI_OK);
 }
 
@@ -129,7 +129,7 @@ static void play_packing(bool is_plain, size_t from, bool expect_packed) {
     stage_start(&stage);
     stage_advance(&stage, 1000);
     assert_int_equal(
-        ki_informer_register(pods, &handler, &was_packed, &KI_REGISTRATION_OPTIONS(.on_loop = true), NULL, NULL),
+        ki_informer_add_handler(pods, &handler, &was_packed, &KI_REGISTRATION_OPTIONS(.on_loop = true), NULL, NULL),
         KI_OK);
     put("c", "another text that is long enough to be packed, a text that is long enough to be packed");
     put("a", "t3");
@@ -439,12 +439,12 @@ CONTROLLER_TEST(what_reads_what_is_not_kept_is_an_error_at_the_call) {
         check_lists(pods, expected); /* also before the start */
         stage_start(&stage);
         assert_int_equal(
-            ki_informer_register(pods, &plain, NULL, &KI_REGISTRATION_OPTIONS(.label_selector = "app"), NULL, NULL),
+            ki_informer_add_handler(pods, &plain, NULL, &KI_REGISTRATION_OPTIONS(.label_selector = "app"), NULL, NULL),
             expected[0]);
-        assert_int_equal(ki_informer_register(pods, &plain, NULL,
-                                              &KI_REGISTRATION_OPTIONS(.field_selector = "spec.a=b"), NULL, NULL),
+        assert_int_equal(ki_informer_add_handler(pods, &plain, NULL,
+                                                 &KI_REGISTRATION_OPTIONS(.field_selector = "spec.a=b"), NULL, NULL),
                          expected[1]);
-        assert_int_equal(ki_informer_register(pods, &filtered, NULL, NULL, NULL, NULL), expected[2]);
+        assert_int_equal(ki_informer_add_handler(pods, &filtered, NULL, NULL, NULL, NULL), expected[2]);
         assert_int_equal(
             ki_informer_add_indexers(pods, &(ki_indexer){ .name = "app", .path = "metadata.labels.app" }, 1, NULL),
             expected[3]);
@@ -483,11 +483,11 @@ CONTROLLER_TEST(a_view_of_all_labels_is_selected_and_indexed_by_labels) {
     const ki_handler handler = { .on_add = on_event, .on_update = on_event, .on_delete = on_event };
     assert_int_equal(ki_informer_add_indexers(pods, by_label, 2, NULL), KI_OK);
     for (size_t i = 0; i < 2; i++)
-        assert_int_equal(
-            ki_informer_register(pods, &handler, (void *)(uintptr_t)&without_view,
-                                 &KI_REGISTRATION_OPTIONS(.on_loop = true, .label_selector = i ? "app=db" : "app=web"),
-                                 NULL, NULL),
-            KI_OK);
+        assert_int_equal(ki_informer_add_handler(
+                             pods, &handler, (void *)(uintptr_t)&without_view,
+                             &KI_REGISTRATION_OPTIONS(.on_loop = true, .label_selector = i ? "app=db" : "app=web"),
+                             NULL, NULL),
+                         KI_OK);
     noted[0] = '\0';
     put("a", "t1");
     stage_start(&stage);

@@ -64,7 +64,7 @@ static ki_informer *request(controller_stage *s, ki_informer_options options) {
 static void add_handler(ki_informer *informer, const ki_handler *handler) {
     const ki_registration_options options = KI_REGISTRATION_OPTIONS(.on_loop = true);
     calls[0] = '\0';
-    assert_int_equal(ki_informer_register(informer, handler, NULL, &options, NULL, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(informer, handler, NULL, &options, NULL, NULL), KI_OK);
 }
 
 /* Splits "a b". */

@@ -38,7 +38,7 @@ static ki_informer *request(controller_stage *s, const char *name, ki_queue_kind
         fail_msg("%s", ki_error_message(&err));
     events[0] = '\0';
     assert_int_equal(
-        ki_informer_register(informer, &noting, NULL, &KI_REGISTRATION_OPTIONS(.on_loop = true), NULL, NULL), KI_OK);
+        ki_informer_add_handler(informer, &noting, NULL, &KI_REGISTRATION_OPTIONS(.on_loop = true), NULL, NULL), KI_OK);
     return informer;
 }
 
@@ -165,7 +165,7 @@ CONTROLLER_TEST(handlers_resyncs_and_indexes_see_one_informer) {
         ki_informer_add_indexers(informer, &(ki_indexer){ .name = "name", .path = "metadata.name" }, 1, NULL), KI_OK);
     stage_start(&stage);
     events[0] = '\0';
-    assert_int_equal(ki_informer_add_handler(informer, &noting, NULL, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(informer, &noting, NULL, NULL, NULL, NULL), KI_OK);
     stage_settle(&stage);
     expect_events("+a/xi +b/yi");
     ki_snapshot *snapshot = ki_informer_snapshot(informer);
@@ -198,7 +198,7 @@ CONTROLLER_TEST(of_keys_the_objects_of_a_namespace_that_comes_back_at_once_are_w
     }
     const ki_informer_options options = KI_INFORMER_OPTIONS(.namespace_set = "some", .keep = KI_KEEP_KEYS);
     assert_int_equal(ki_factory_informer(stage.factory, KI_CONFIGMAPS, &options, &informer, NULL), KI_OK);
-    assert_int_equal(ki_informer_register(informer, &counting, counts, NULL, NULL, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(informer, &counting, counts, NULL, NULL, NULL), KI_OK);
     assert_int_equal(set(informer, "a"), KI_OK);
     stage_start(&stage);
     for (unsigned steps = 1; steps <= TIMES; steps++) { /* the list comes while the deletes are under way */

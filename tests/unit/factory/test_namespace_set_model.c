@@ -141,7 +141,8 @@ static void run_seed(uint64_t seed) {
                             &m.informer, NULL),
         KI_OK);
     assert_int_equal(
-        ki_informer_register(m.informer, &handler, &m, &KI_REGISTRATION_OPTIONS(.on_loop = true), NULL, NULL), KI_OK);
+        ki_informer_add_handler(m.informer, &handler, &m, &KI_REGISTRATION_OPTIONS(.on_loop = true), NULL, NULL),
+        KI_OK);
     assert_int_equal(ki_factory_start(m.s.factory, NULL), KI_OK);
     set_random(&m);
     for (int i = 0; i < OPERATIONS; i++)

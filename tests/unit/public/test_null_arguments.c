@@ -54,7 +54,7 @@ static const struct {
     { "ki_columns_new", "definition", KI_OK },
     { "ki_columns_new", "allocator", KI_OK },
     { "ki_yaml_write", "allocator", KI_ERR_CLOSED }, /* malloc; the callback of these tests takes nothing */
-    { "ki_informer_register", "ret_registration", KI_OK },
+    { "ki_informer_add_handler", "ret_registration", KI_OK },
     { "ki_informer_set_transform", "transform", KI_OK },
     { "ki_informer_set_watch_error_handler", "handler", KI_OK },
     { "ki_informer_set_state_handler", "handler", KI_OK },

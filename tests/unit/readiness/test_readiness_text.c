@@ -59,7 +59,7 @@ static void on_add(const ki_event *event, void *user) {
 
 CONTROLLER_TEST(a_handler_may_ask) {
     static const ki_handler handler = { .on_add = on_add };
-    assert_int_equal(ki_informer_add_handler(stage.configmaps, &handler, NULL, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(stage.configmaps, &handler, NULL, NULL, NULL, NULL), KI_OK);
     stage_put(&stage, KI_CONFIGMAPS, "default/a", "");
     stage_start(&stage);
     assert_non_null(strstr(text_in_handler, "informer configmaps: "));
