@@ -55,7 +55,6 @@ func allCases() []testCase {
 	cases = append(cases, availabilityCases...)
 	cases = append(cases, kubectlCases...)
 	cases = append(cases, serveCases...)
-	cases = append(cases, serveTLSCases...)
 	cases = append(cases, compareCases...)
 	cases = append(cases, storageCases...)
 	cases = append(cases, informerCases...)

@@ -3,13 +3,18 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -128,4 +133,121 @@ func (p *process) logTail() string {
 	}
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
 	return strings.Join(lines[max(0, len(lines)-shownLogLines):], "\n  ")
+}
+
+// lines are the lines of a program's output, in order.
+type lines struct {
+	mu      sync.Mutex
+	all     []string
+	updated chan struct{}
+}
+
+func newLines() *lines { return &lines{updated: make(chan struct{})} }
+
+func (l *lines) addLine(text []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	// One blank between words, however many the program prints between columns.
+	l.all = append(l.all, strings.Join(strings.Fields(string(text)), " "))
+	close(l.updated)
+	l.updated = make(chan struct{})
+}
+
+// withPrefix returns the lines that begin with a prefix.
+func (l *lines) withPrefix(prefix string) (found []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range l.all {
+		if strings.HasPrefix(line, prefix) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// await waits for a line that begins with a prefix, and returns the first one.
+func (l *lines) await(ctx context.Context, p *process, prefix string) (string, error) {
+	for {
+		l.mu.Lock()
+		updated, count := l.updated, len(l.all)
+		l.mu.Unlock()
+		ended := !p.running() // before the search: a program that has exited prints no more lines
+		if found := l.withPrefix(prefix); len(found) > 0 {
+			return found[0], nil
+		}
+		if ended {
+			return "", fmt.Errorf("%s exited without a line that begins with %q: %w", p.name, prefix, p.err)
+		}
+		select {
+		case <-updated:
+		case <-p.ended:
+		case <-ctx.Done():
+			return "", fmt.Errorf("%s: none of %d lines begins with %q: %w", p.name, count, prefix, ctx.Err())
+		}
+	}
+}
+
+// memory is that of a program, as the kernel reports it when the program exits, in KiB: the peak of the resident memory (VmHWM), and at the exit the proportional (Pss) and the private memory.
+type memory struct{ peak, share, private int64 }
+
+var (
+	peakLine    = regexp.MustCompile(`VmHWM:\s*(\d+) kB`)
+	shareLine   = regexp.MustCompile(`(?m)^Pss:\s*(\d+) kB`)
+	privateLine = regexp.MustCompile(`(?m)^Private_(?:Clean|Dirty):\s*(\d+) kB`)
+)
+
+func sumOf(text []byte, line *regexp.Regexp) (sum int64) {
+	for _, found := range line.FindAllSubmatch(text, -1) {
+		kib, _ := strconv.ParseInt(string(found[1]), 10, 64)
+		sum += kib
+	}
+	return sum
+}
+
+// peakMemory runs a command and returns its memory. The rusage of wait4 is no use: it includes the memory of the judge before the exec.
+func peakMemory(command *exec.Cmd) (memory, error) {
+	const traceExit, exitEvent = 0x40, 6 // PTRACE_O_TRACEEXIT, PTRACE_EVENT_EXIT
+	runtime.LockOSThread()               // ptrace is bound to a thread
+	defer runtime.UnlockOSThread()
+	command.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
+	if err := command.Start(); err != nil {
+		return memory{}, err
+	}
+	pid, found, isFirst := command.Process.Pid, memory{}, true
+	for {
+		var status syscall.WaitStatus
+		if _, err := syscall.Wait4(pid, &status, 0, nil); err != nil {
+			return memory{}, err
+		}
+		if status.Exited() || status.Signaled() {
+			_ = command.Process.Release()
+			if !status.Exited() || status.ExitStatus() != 0 {
+				return memory{}, fmt.Errorf("%s failed: wait status %v", command.Path, status)
+			}
+			return found, nil
+		}
+		signal := 0 // the signal to deliver; 0: none
+		switch {
+		case isFirst: // the stop after exec
+			isFirst = false
+			if err := syscall.PtraceSetOptions(pid, traceExit); err != nil {
+				return memory{}, err
+			}
+		case status.StopSignal() == syscall.SIGTRAP && status.TrapCause() == exitEvent:
+			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+			if err != nil {
+				return memory{}, err
+			}
+			maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+			if err != nil {
+				return memory{}, err
+			}
+			found = memory{sumOf(status, peakLine), sumOf(maps, shareLine), sumOf(maps, privateLine)}
+		case status.StopSignal() != syscall.SIGTRAP:
+			signal = int(status.StopSignal())
+		}
+		if err := syscall.PtraceCont(pid, signal); err != nil {
+			return memory{}, err
+		}
+	}
 }
