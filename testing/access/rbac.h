@@ -12,7 +12,7 @@
  * memory runs out. */
 bool kt_rbac_allows(const kt_cluster *cluster, const kt_user *user, const kt_attributes *wanted, char *ret_why,
                     size_t why_size);
-/* Returns true if the PolicyRule allows the request, whoever makes it. */
+/* Returns true if `rule`, a PolicyRule, allows the request. Does not look at the user. */
 bool kt_rbac_rule_allows(yyjson_val *rule, const kt_attributes *wanted);
 /* Calls `visit` with each PolicyRule that applies to `user` in namespace `ns`. Stops and returns true if `visit`
  * returns true. */
