@@ -29,7 +29,6 @@ typedef struct event {
 } event;
 
 struct exec_queue {
-    session_part part;
     session *session;
     const char *command;
     event *first;
@@ -44,10 +43,6 @@ struct exec_queue {
     bool is_stopping;
     int64_t kill_at_ms;
 };
-
-static exec_queue *queue_of(session_part *part) {
-    return part->user;
-}
 
 static void free_event(event *e) {
     for (int i = 0; i < OWN_VARIABLES; i++)
@@ -220,18 +215,14 @@ static void reap(exec_queue *queue) {
     drop_first(queue);
 }
 
-/* ---- as a part of the session ---- */
+/* ---- for the session's loop ---- */
 
-static size_t prepare(session_part *part, struct pollfd *fds, size_t max, int *timeout_ms) {
-    exec_queue *queue = queue_of(part);
+struct pollfd exec_prepare(const exec_queue *queue, int *timeout_ms) {
     if (queue->is_stopping && queue->child && (*timeout_ms < 0 || *timeout_ms > LOOK_EVERY_MS))
         *timeout_ms = LOOK_EVERY_MS;
     if (!queue->child && queue->first && !queue->is_stopping)
         *timeout_ms = 0;
-    if (queue->in < 0 || max < 1)
-        return 0;
-    fds[0] = (struct pollfd){ .fd = queue->in, .events = POLLOUT };
-    return 1;
+    return (struct pollfd){ .fd = queue->in, .events = POLLOUT };
 }
 
 /* Ends the wait for the process group once no process of it is left. Called while stopping. */
@@ -245,10 +236,8 @@ static void look_at_group(exec_queue *queue) {
     }
 }
 
-static void run_programs(session_part *part, const struct pollfd *fds, size_t count) {
-    exec_queue *queue = queue_of(part);
-    (void)fds;
-    if (queue->in >= 0 && count)
+void exec_run(exec_queue *queue) {
+    if (queue->in >= 0)
         feed(queue);
     do {
         reap(queue);
@@ -262,19 +251,16 @@ static void run_programs(session_part *part, const struct pollfd *fds, size_t co
         look_at_group(queue);
 }
 
-static bool is_full(const session_part *part) {
-    const exec_queue *queue = part->user;
+bool exec_is_full(const exec_queue *queue) {
     return queue->count >= QUEUE_EVENTS_MAX || queue->bytes >= QUEUE_BYTES_MAX;
 }
 
-static bool is_busy(const session_part *part) {
-    const exec_queue *queue = part->user;
+bool exec_is_busy(const exec_queue *queue) {
     return queue->child || (queue->first && !queue->is_stopping);
 }
 
 /* The second call kills a group that ignores SIGTERM. */
-static void stop(session_part *part) {
-    exec_queue *queue = queue_of(part);
+void exec_stop(exec_queue *queue) {
     if (queue->child)
         kill(-queue->child, queue->is_stopping ? SIGKILL : SIGTERM);
     queue->kill_at_ms = session_now_ms() + (queue->is_stopping ? 0 : GRACE_MS);
@@ -290,14 +276,7 @@ exec_queue *exec_new(session *s, const char *command) {
     queue->command = command;
     queue->last = &queue->first;
     queue->in = -1;
-    queue->part = (session_part){
-        .prepare = prepare, .run = run_programs, .is_full = is_full, .is_busy = is_busy, .stop = stop, .user = queue
-    };
     return queue;
-}
-
-session_part *exec_part(exec_queue *queue) {
-    return &queue->part;
 }
 
 size_t exec_failures(const exec_queue *queue) {

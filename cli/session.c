@@ -2,6 +2,7 @@
 #include "session.h"
 
 #include "connection.h"
+#include "exec.h"
 #include "failure.h"
 #include "output.h"
 
@@ -398,28 +399,11 @@ static int run_times(session *s, int64_t *next_tick_ms, int64_t *next_progress_m
     return timeout_ms;
 }
 
-/* ---- parts ---- */
-
-enum {
-    OWN_FDS = 3,
-    PART_FDS_MAX = 4
-};
-
-static bool any_part(const session *s, bool wants_full) {
-    bool is_any = false;
-    for (size_t i = 0; i < s->part_count; i++) {
-        const session_part *part = s->parts[i];
-        bool (*asks)(const session_part *) = wants_full ? part->is_full : part->is_busy;
-        is_any = is_any || (asks && asks(part));
-    }
-    return is_any;
-}
-
-static void stop_parts(session *s) {
-    for (size_t i = 0; i < s->part_count; i++) {
-        if (s->parts[i]->stop)
-            s->parts[i]->stop(s->parts[i]);
-    }
+/* Ends the session early, and the commands of --exec. */
+static void end_early(session *s, int status) {
+    session_end(s, status);
+    if (s->exec)
+        exec_stop(s->exec);
 }
 
 void session_take_signals(session *s) {
@@ -428,41 +412,32 @@ void session_take_signals(session *s) {
         if (info.ssi_signo == SIGCHLD)
             continue;
         s->is_interrupted = true;
-        session_end(s, EXIT_OK);
-        stop_parts(s);
+        end_early(s, EXIT_OK);
     }
 }
 
-/* Polls once, then handles signals, a closed stdout and the parts. The caller runs the engine's step. */
+/* Polls once, then handles signals, a closed stdout and --exec. The caller runs the engine's step. */
 static void wait_once(session *s, int timeout_ms, bool steps) {
     /* stdout: poll reports its end without any requested event */
-    struct pollfd fds[OWN_FDS + PARTS_MAX * PART_FDS_MAX] = {
+    struct pollfd fds[] = {
         { .fd = s->signals, .events = POLLIN },
         { .fd = s->done ? -1 : STDOUT_FILENO },
         { .fd = steps ? ki_engine_fd(s->engine) : -1, .events = POLLIN },
+        { .fd = -1 },
     };
-    size_t counts[PARTS_MAX] = { 0 }, part_count = s->part_count;
-    size_t count = OWN_FDS;
-    for (size_t i = 0; i < part_count; i++) {
-        counts[i] = s->parts[i]->prepare(s->parts[i], fds + count, PART_FDS_MAX, &timeout_ms);
-        count += counts[i];
-    }
-    if (poll(fds, count, timeout_ms) < 0 && errno != EINTR) {
+    if (s->exec)
+        fds[3] = exec_prepare(s->exec, &timeout_ms);
+    if (poll(fds, sizeof fds / sizeof fds[0], timeout_ms) < 0 && errno != EINTR) {
         say(s->command, "poll: %s", strerror(errno));
-        session_end(s, EXIT_FAILED);
-        stop_parts(s);
+        end_early(s, EXIT_FAILED);
     }
     if (fds[0].revents)
         session_take_signals(s);
     if (!s->done && fds[1].revents & (POLLERR | POLLHUP)) {
-        session_end(s, EXIT_OK);
-        stop_parts(s);
+        end_early(s, EXIT_OK);
     }
-    count = OWN_FDS;
-    for (size_t i = 0; i < part_count; i++) {
-        s->parts[i]->run(s->parts[i], fds + count, counts[i]);
-        count += counts[i];
-    }
+    if (s->exec)
+        exec_run(s->exec);
 }
 
 static void say_silence(const session *s) {
@@ -507,7 +482,7 @@ int session_run(session *s) {
         int timeout_ms = run_times(s, &next_tick_ms, &next_progress_ms);
         if (s->done)
             break;
-        bool steps = !any_part(s, true);
+        bool steps = !s->exec || !exec_is_full(s->exec);
         wait_once(s, steps ? timeout_ms : -1, steps);
         if (!s->done && steps && ki_engine_step(s->engine, 0, &err)) {
             say(s->command, "%s", ki_error_message(&err));
@@ -515,9 +490,9 @@ int session_run(session *s) {
         }
     }
     show_progress(NULL);
-    if (s->status)
-        stop_parts(s);
-    while (any_part(s, false)) /* commands that have started are finished */
+    if (s->status && s->exec)
+        exec_stop(s->exec);
+    while (s->exec && exec_is_busy(s->exec)) /* commands that have started are finished */
         wait_once(s, -1, false);
     return s->status;
 }

@@ -9,24 +9,11 @@
 
 enum {
     TARGETS_MAX = 128,
-    PARTS_MAX = 1,
     LABEL_MAX = 512 /* bytes of a label, with the closing zero; longer labels are cut */
 };
 
 typedef struct session session;
-struct pollfd;
-
-/* Something else that the session's loop drives. All callbacks except `prepare` and `run` may be NULL. */
-typedef struct session_part {
-    /* Fills in at most `max` descriptors to poll and returns their number; may shorten the timeout. */
-    size_t (*prepare)(struct session_part *part, struct pollfd *fds, size_t max, int *timeout_ms);
-    /* Called after each poll with those descriptors. */
-    void (*run)(struct session_part *part, const struct pollfd *fds, size_t count);
-    bool (*is_full)(const struct session_part *part); /* true: the informers wait */
-    bool (*is_busy)(const struct session_part *part); /* true: the session's end waits */
-    void (*stop)(struct session_part *part);          /* first call: end soon; second call: end at once */
-    void *user;
-} session_part;
+struct exec_queue;
 
 /* One resource, or one object of it, with its informer. */
 typedef struct target {
@@ -60,8 +47,7 @@ struct session {
     void (*on_tick)(session *s, int64_t now_ms); /* called every tick_ms */
     int64_t tick_ms;
     void *user;
-    session_part *parts[PARTS_MAX];
-    size_t part_count;
+    struct exec_queue *exec; /* of --exec (exec.h), which the loop drives; NULL: none */
 
     ki_config *config;
     ki_engine *engine;

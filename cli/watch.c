@@ -14,7 +14,6 @@
 typedef struct watch {
     session session;
     printer printer;
-    exec_queue *exec;                 /* --exec; else NULL */
     ki_status_server *status;         /* --metrics; else NULL */
     ki_columns *columns[TARGETS_MAX]; /* columns of the lines of added objects */
     bool is_silent;                   /* --exec without -o: events are not printed */
@@ -68,9 +67,9 @@ static void queue_event(watch *w, const target *t, const ki_event *event, change
     size_t size = 0;
     FILE *out = open_memstream(&json, &size);
     bool is_written = out && write_json(&w->session, event, type, out);
-    bool is_ok =
-        out && fclose(out) == 0 && is_written &&
-        exec_add(w->exec, t, type_names[type], ki_object_key(event->obj), event->is_in_initial_list, json, size);
+    bool is_ok = out && fclose(out) == 0 && is_written &&
+                 exec_add(w->session.exec, t, type_names[type], ki_object_key(event->obj), event->is_in_initial_list,
+                          json, size);
     free(json);
     if (!is_ok && !w->session.done) {
         say("watch", "--exec: out of memory");
@@ -116,7 +115,7 @@ static void print_event(target *t, const ki_event *event, change_type type) {
     bool is_shown = true;
     if (s->done || (event->is_in_initial_list && s->options->changes_only))
         return;
-    if (w->exec)
+    if (w->session.exec)
         queue_event(w, t, event, type);
     if (w->is_silent) {
         count_change(w, event);
@@ -229,11 +228,10 @@ static int add_parts(watch *w) {
     session *s = &w->session;
     const options *o = s->options;
     if (o->exec) {
-        w->exec = exec_new(s, o->exec);
-        if (!w->exec)
+        s->exec = exec_new(s, o->exec);
+        if (!s->exec)
             return EXIT_FAILED;
         w->is_silent = !o->output;
-        s->parts[s->part_count++] = exec_part(w->exec);
     }
     return o->metrics ? serve_status(w) : EXIT_OK;
 }
@@ -280,9 +278,9 @@ static int run_watch(const options *o) {
         status = add_parts(&w);
     if (status == EXIT_OK)
         status = session_run(s);
-    if (status == EXIT_OK && exec_failures(w.exec) && !s->is_interrupted)
+    if (status == EXIT_OK && exec_failures(w.session.exec) && !s->is_interrupted)
         status = EXIT_FAILED; /* each failure has been printed */
-    exec_free(w.exec);
+    exec_free(w.session.exec);
     ki_status_server_free(w.status);
     definitions_free(w.columns);
     session_close(s);
