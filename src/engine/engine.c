@@ -482,24 +482,22 @@ static ki_status loop(ki_engine *engine, ki_error *err) {
     return status;
 }
 
-ki_status ki_engine_run(ki_engine *engine, unsigned flags, ki_error *err) {
-    if (!engine)
-        return ki_error_missing(err, "ki_engine_run");
+static ki_status claim_run(ki_engine *engine, ki_error *err) {
     if (ki_engine_check_process(engine, err))
         return KI_ERR_STATE;
-    if (flags & ~(unsigned)KI_RUN_UNTIL_SIGNAL)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_engine_run: unknown flags 0x%x", flags);
     if (ki_engine_in_callback(engine))
         return ki_error_set(err, KI_ERR_STATE, "ki_engine_run from inside a callback of the engine");
     ki_mutex_lock(&engine->mutex);
     ki_status status = claim(engine, KI_DRIVE_RUN, err);
     ki_mutex_unlock(&engine->mutex);
+    return status;
+}
+
+ki_status ki_engine_run_until_signal(ki_engine *engine, void (*stop)(void *user), void *user, ki_error *err) {
+    ki_signals signals = { .stop = stop, .user = user };
+    ki_status status = claim_run(engine, err);
     if (status)
         return status;
-    if (!(flags & KI_RUN_UNTIL_SIGNAL))
-        return loop(engine, err);
-
-    ki_signals signals;
     atomic_store(&engine->loop, ki_thread_self());
     status = ki_signals_begin(&signals, engine, err);
     if (status) {
@@ -509,6 +507,17 @@ ki_status ki_engine_run(ki_engine *engine, unsigned flags, ki_error *err) {
     status = loop(engine, err);
     ki_signals_end(&signals);
     return status;
+}
+
+ki_status ki_engine_run(ki_engine *engine, unsigned flags, ki_error *err) {
+    if (!engine)
+        return ki_error_missing(err, "ki_engine_run");
+    if (flags & ~(unsigned)KI_RUN_UNTIL_SIGNAL)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_engine_run: unknown flags 0x%x", flags);
+    if (flags & KI_RUN_UNTIL_SIGNAL)
+        return ki_engine_run_until_signal(engine, NULL, NULL, err);
+    ki_status status = claim_run(engine, err);
+    return status ? status : loop(engine, err);
 }
 
 static void thread_main(void *user) {

@@ -124,9 +124,9 @@ bool ki_engine_has_ended(const ki_engine *engine);
 /* Waits as ki_cond_wait_until for a condition that the loop signals. Also returns true at intervals if a host steps the
  * engine, because the host may stop it and not step again. The caller then checks ki_engine_has_ended. */
 bool ki_engine_wait(const ki_engine *engine, ki_cond *cond, ki_mutex *mutex, int64_t deadline_ns);
-/* Makes the first signal during ki_engine_run call `stop` on the loop, in place of ki_engine_stop; a second signal ends
- * the run at once. `stop` NULL: every signal ends the run. Set before the run, on the thread that runs. */
-void ki_engine_on_signal(ki_engine *engine, void (*stop)(void *user), void *user);
+/* As ki_engine_run with KI_RUN_UNTIL_SIGNAL. The first signal calls `stop` on the loop, in place of ki_engine_stop; a
+ * second signal ends the run at once. `stop` NULL: every signal ends the run. */
+ki_status ki_engine_run_until_signal(ki_engine *engine, void (*stop)(void *user), void *user, ki_error *err);
 /* A hook that is called once, on the loop, after its last work. Embedded. Set and removed on the loop; removing a
  * zeroed, removed or called hook does nothing. */
 typedef struct ki_end_hook {

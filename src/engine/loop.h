@@ -78,8 +78,6 @@ struct ki_engine {
     int unsettled;      /* units of work since the last settle_memory, which were less than UNITS */
     unsigned settled;   /* calls of settle_memory that took a block, modulo SIZES */
     ki_end_hook *end_hooks;
-    void (*on_signal)(void *user); /* NULL: ki_engine_stop */
-    void *signal_user;
     ki_heap timers;
     uint64_t timer_sequence;
     int64_t armed; /* when timer_fd becomes readable, or became so; INT64_MAX: never */
@@ -122,8 +120,10 @@ void ki_engine_free_posts(ki_engine *engine);
 
 void ki_engine_seed(ki_engine *engine, uint64_t seed);
 
-/* SIGINT and SIGTERM stop the engine between begin and end. Both are called on the loop's thread. */
+/* Reads SIGINT and SIGTERM between begin and end. Both are called on the loop's thread. */
 typedef struct ki_signals {
+    void (*stop)(void *user); /* the first signal calls it; set by the caller; NULL: each signal stops the engine */
+    void *user;
     sigset_t before;
     ki_io io;
 } ki_signals;

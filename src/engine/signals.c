@@ -8,24 +8,18 @@
 #include <unistd.h>
 
 static void arrived(ki_io *io, uint32_t events, void *user) {
-    KI_ON_LOOP((ki_engine *)user);
+    KI_ON_LOOP(io->engine);
     (void)events;
-    ki_engine *engine = user;
+    ki_signals *signals = user;
     struct signalfd_siginfo info;
     if (read(io->fd, &info, sizeof info) != (ssize_t)sizeof info)
         return;
-    void (*stop)(void *) = engine->on_signal;
-    engine->on_signal = NULL;
+    void (*stop)(void *) = signals->stop;
+    signals->stop = NULL;
     if (stop)
-        stop(engine->signal_user);
+        stop(signals->user);
     else
-        ki_engine_stop(engine);
-}
-
-void ki_engine_on_signal(ki_engine *engine, void (*stop)(void *user), void *user) {
-    KI_ON_LOOP(engine);
-    engine->on_signal = stop;
-    engine->signal_user = user;
+        ki_engine_stop(io->engine);
 }
 
 static ki_status block(sigset_t *ret_wanted, sigset_t *ret_before, ki_error *err) {
@@ -50,7 +44,7 @@ ki_status ki_signals_begin(ki_signals *signals, ki_engine *engine, ki_error *err
     if (fd < 0) {
         status = ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot make a signal descriptor");
     } else {
-        status = ki_io_add(&signals->io, engine, fd, EPOLLIN, arrived, engine, err);
+        status = ki_io_add(&signals->io, engine, fd, EPOLLIN, arrived, signals, err);
         if (!status)
             return KI_OK;
         close(fd);

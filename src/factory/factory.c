@@ -464,8 +464,7 @@ ki_status ki_factory_run(ki_factory *factory, ki_error *err) {
     ki_mutex_unlock(&factory->mutex);
     if (stopped || status) /* stopped already, perhaps by another thread */
         return status;
-    ki_engine_on_signal(factory->engine, stop_on_signal, factory);
-    status = ki_engine_run(factory->engine, KI_RUN_UNTIL_SIGNAL, err);
+    status = ki_engine_run_until_signal(factory->engine, stop_on_signal, factory, err);
     ki_mutex_lock(&factory->mutex);
     factory->is_running = false;
     ki_cond_broadcast(&factory->changed);

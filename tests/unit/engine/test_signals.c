@@ -69,8 +69,7 @@ TEST(a_signal_that_waits_at_the_end_of_a_run_does_not_kill) {
             _exit(1);
         ki_task_init(&task, engine, signal_this_process, NULL);
         ki_task_post(&task);
-        ki_engine_on_signal(engine, stop_and_signal_again, engine);
-        ki_status ended = ki_engine_run(engine, KI_RUN_UNTIL_SIGNAL, NULL);
+        ki_status ended = ki_engine_run_until_signal(engine, stop_and_signal_again, engine, NULL);
         ki_engine_free(engine);
         _exit(ended ? 1 : STATUS);
     }
@@ -91,8 +90,7 @@ TEST(a_signal_that_the_program_has_blocked_is_left_to_it) {
     assert_int_equal(ki_engine_new(NULL, &engine, NULL), KI_OK);
     ki_task_init(&task, engine, signal_this_process, NULL);
     ki_task_post(&task);
-    ki_engine_on_signal(engine, stop_and_signal_again, engine);
-    assert_int_equal(ki_engine_run(engine, KI_RUN_UNTIL_SIGNAL, NULL), KI_OK);
+    assert_int_equal(ki_engine_run_until_signal(engine, stop_and_signal_again, engine, NULL), KI_OK);
     sigpending(&waiting);
     assert_true(sigismember(&waiting, SIGTERM));
     assert_int_equal(sigwaitinfo(&wanted, NULL), SIGTERM);

@@ -552,6 +552,19 @@ TEST(run_returns_when_a_handler_asks) {
     }
 }
 
+TEST(a_run_on_an_engine_that_runs_already_only_starts_the_factory) {
+    host h;
+    ki_error err = KI_ERROR_INIT;
+    open_threaded(&h);
+    configmaps_of(&h, false);
+    assert_int_equal(ki_engine_start(h.threaded, NULL), KI_OK);
+    assert_int_equal(ki_factory_run(h.factory, &err), KI_ERR_STATE);
+    assert_string_equal(err.message, "ki_engine_run: the engine is driven by ki_engine_start already");
+    for (int i = 0; i < 2; i++)
+        await_semaphore(&h.called);
+    close_host(&h);
+}
+
 static void *wait_for_sync(void *user) {
     static ki_status status;
     host *h = user;
