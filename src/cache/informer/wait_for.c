@@ -57,18 +57,20 @@ static const char *version_of(const char *key, void *user) {
     return obj ? ki_object_resource_version(obj) : NULL;
 }
 
-/* Checks the waits for deletions of the changed objects, or all. */
-static void check_deletions(ki_informer *informer, cache_state *state, const ki_deltas *deltas, bool checks_all) {
+/* Checks the waits for deletions of the changed objects, or all. Returns the number of waits. */
+static size_t check_deletions(ki_informer *informer, cache_state *state, const ki_deltas *deltas, bool checks_all) {
     KI_HELD(&informer->wait_lock);
+    size_t looked_at = 0;
     if (!ki_informer_has_synced(informer))
-        return;
+        return 0;
     if (checks_all || !informer->has_checked_deletions)
-        ki_wait_table_check_deletions(&informer->waits, NULL, has_seen_deletion, state);
+        looked_at = ki_wait_table_check_deletions(&informer->waits, NULL, has_seen_deletion, state);
     informer->has_checked_deletions = true;
     for (size_t i = 0; deltas && i < deltas->count; i++)
         if (deltas->items[i].obj)
-            ki_wait_table_check_deletions(&informer->waits, ki_object_key(deltas->items[i].obj), has_seen_deletion,
-                                          state);
+            looked_at += ki_wait_table_check_deletions(&informer->waits, ki_object_key(deltas->items[i].obj),
+                                                       has_seen_deletion, state);
+    return looked_at;
 }
 
 /* Publishes the number of waits, and posts the callbacks of decided waits. */
@@ -86,6 +88,7 @@ void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas) {
     ki_snapshot *now = ki_store_snapshot(informer->store);
     cache_state state = { informer, now };
     bool is_list = deltas && deltas->resource_version;
+    size_t looked_at = 0;
     ki_mutex_lock(&informer->wait_lock);
     if (!atomic_load(&informer->has_new_set))
         ki_wait_table_seen(&informer->waits, NULL, ki_snapshot_resource_version(now), false);
@@ -93,12 +96,13 @@ void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas) {
     if (deltas)
         check_deltas(&informer->waits, deltas);
     if (is_list) /* earlier parts had other objects */
-        ki_wait_table_check_objects(&informer->waits, version_of, &state);
-    check_deletions(informer, &state, deltas, !deltas || is_list);
+        looked_at = ki_wait_table_check_objects(&informer->waits, version_of, &state);
+    looked_at += check_deletions(informer, &state, deltas, !deltas || is_list);
     ki_wait_table_check_held(&informer->waits);
     publish_waits(informer);
     ki_mutex_unlock(&informer->wait_lock);
     ki_snapshot_unref(now);
+    (void)ki_engine_work(informer->engine, (int)looked_at);
 }
 
 /* --- adding a wait ------------------------------------------------------------------------------------------------ */

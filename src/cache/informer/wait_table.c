@@ -253,24 +253,30 @@ void ki_wait_table_seen_in(ki_wait_table *table, const char *namespace_name, con
         meet_group(table, group, &seen);
 }
 
-void ki_wait_table_check_objects(ki_wait_table *table, const char *(*version_of)(const char *key, void *user),
-                                 void *user) {
+size_t ki_wait_table_check_objects(ki_wait_table *table, const char *(*version_of)(const char *key, void *user),
+                                   void *user) {
+    size_t looked_at = 0;
     for (ki_version_wait *next, *wait = table->keyed; wait; wait = next) {
         const char *version = version_of(wait->key, user);
         next = wait->next_keyed;
+        looked_at++;
         if (version)
             ki_wait_table_check(table, wait, version, true);
     }
+    return looked_at;
 }
 
-void ki_wait_table_check_deletions(ki_wait_table *table, const char *key,
-                                   bool (*has_seen)(const ki_version_wait *wait, void *user), void *user) {
+size_t ki_wait_table_check_deletions(ki_wait_table *table, const char *key,
+                                     bool (*has_seen)(const ki_version_wait *wait, void *user), void *user) {
     ki_multimap_node *first = key && table->count ? ki_multimap_first(&table->maps->by_key, ki_str_of(key)) : NULL;
+    size_t looked_at = 0;
     for (ki_version_wait *next, *wait = key ? WAIT_OF(first, of_key) : table->deletions; wait; wait = next) {
+        looked_at++;
         next = key ? WAIT_OF(wait->of_key.next, of_key) : wait->next;
         if (wait->uid && has_seen(wait, user))
             ki_wait_table_decide(table, wait, KI_OK);
     }
+    return looked_at;
 }
 
 void ki_wait_table_check_held(ki_wait_table *table) {

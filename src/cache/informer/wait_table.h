@@ -86,12 +86,14 @@ void ki_wait_table_decide(ki_wait_table *table, ki_version_wait *wait, ki_status
 void ki_wait_table_seen(ki_wait_table *table, const char *key, const char *version, bool is_deleted);
 /* Decides the waits with a key in a namespace of a set: the cache has all of the namespace at `version`. */
 void ki_wait_table_seen_in(ki_wait_table *table, const char *namespace_name, const char *version);
-/* Decides the waits that the versions of their keys' objects end. `version_of` returns NULL for a key without one. */
-void ki_wait_table_check_objects(ki_wait_table *table, const char *(*version_of)(const char *key, void *user),
-                                 void *user);
-/* Decides the waits for a deletion of which `has_seen` returns true: those of a key, or all (NULL). */
-void ki_wait_table_check_deletions(ki_wait_table *table, const char *key,
-                                   bool (*has_seen)(const ki_version_wait *wait, void *user), void *user);
+/* Decides the waits that the versions of their keys' objects end. `version_of` returns NULL for a key without one.
+ * Returns the number of waits that it has looked at. */
+size_t ki_wait_table_check_objects(ki_wait_table *table, const char *(*version_of)(const char *key, void *user),
+                                   void *user);
+/* Decides the waits for a deletion of which `has_seen` returns true: those of a key, or all (NULL). Returns the number
+ * of waits that it has looked at. */
+size_t ki_wait_table_check_deletions(ki_wait_table *table, const char *key,
+                                     bool (*has_seen)(const ki_version_wait *wait, void *user), void *user);
 /* Decides the held waits whose state the cache can no longer lack. */
 void ki_wait_table_check_held(ki_wait_table *table);
 /* Decides the waits whose deadline has passed: KI_ERR_TIMEOUT. */

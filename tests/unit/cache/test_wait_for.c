@@ -6,6 +6,7 @@
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
 
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +63,47 @@ static void begin_to_wait(waiter *ret, const stage *s, const char *key, const ch
     assert_int_equal(ki_thread_start(&ret->thread, "waiter", wait_for, ret, NULL), KI_OK);
     while (atomic_load(&s->informer->wait_count) == before)
         sched_yield();
+}
+
+/* --- what a step does --------------------------------------------------------------------------------------------- */
+
+static ki_engine *engine_of_list;
+static int left_after_list;
+
+static void note_work_left(const ki_deltas *deltas, void *user) {
+    (void)user;
+    if (deltas->resource_version && !deltas->is_part)
+        left_after_list = ki_engine_work_left(engine_of_list);
+}
+
+TEST(the_waits_that_the_end_of_a_list_looks_at_are_work) {
+    enum {
+        WAITS = 100
+    };
+    int left[2];
+    ki_queue_kind kind = queue_kind;
+    queue_kind = KI_QUEUE_IN_ORDER; /* it passes a list as such */
+    for (int has_waits = 0; has_waits < 2; has_waits++) {
+        stage s;
+        asker late = { &s, "late" };
+        open_synced(&s);
+        for (int i = 0; i < has_waits * WAITS; i++) {
+            assert_int_equal(
+                ki_informer_wait_for_version_async(s.informer, "default/a", "1000", -1, on_version, &late, NULL),
+                KI_OK);
+            assert_int_equal(
+                ki_informer_wait_for_deletion_async(s.informer, "default/a", NULL, -1, on_version, &late, NULL), KI_OK);
+        }
+        engine_of_list = s.engine.engine;
+        s.informer->on_deltas = note_work_left;
+        left_after_list = INT_MIN;
+        play_each(&s, "error 410; wait 1600; {20: a=15}");
+        assert_int_not_equal(left_after_list, INT_MIN);
+        left[has_waits] = left_after_list;
+        close_stage(&s);
+    }
+    queue_kind = kind;
+    assert_in_range(left[0] - left[1], 2 * WAITS, 4 * WAITS); /* also by the key of the changed object */
 }
 
 /* --- what counts as seen ------------------------------------------------------------------------------------------ */
