@@ -103,7 +103,8 @@ void ki_informer_delivered(ki_informer *informer) {
 }
 
 void ki_informer_note_progress(ki_informer *informer) {
-    ki_process_loop_wake(&informer->process_loop);
+    if (informer->queue->ops->length(informer->queue) == 0) /* else the queue has woken the process loop */
+        ki_process_loop_wake(&informer->process_loop);
     ki_informer_note_queue(informer, informer->load, true);
 }
 
