@@ -27,7 +27,7 @@ static ki_status stage_deleted(ki_informer *informer, ki_object *obj, ki_object 
     return status ? status : ki_informer_stage_deleted(informer, obj);
 }
 
-/* A listed object that has not changed counts as a resync; all listeners get the one that brings a view. */
+/* A listed object that has not changed counts as a resync. */
 static ki_status stage_updated(ki_informer *informer, const ki_change *delta, ki_object *known) {
     ki_change change = *delta;
     change.type = KI_EVENT_UPDATE;
@@ -43,18 +43,11 @@ static ki_status stage_added(ki_informer *informer, const ki_change *delta) {
     return ki_processor_stage(&informer->processor, &change);
 }
 
-/* Applies `delta` to `*state`, borrowed; NULL: no object. Stages the changes for the listeners. Sets `*state` to the
- * object to store, borrowed from `delta` or as before; NULL: the object is deleted. Errors: KI_ERR_NO_MEMORY; the
+/* Stages what the listeners get of a delta whose key has the object `known` (NULL: none). Errors: KI_ERR_NO_MEMORY; the
  * caller drops what is staged. */
-static ki_status apply(ki_informer *informer, ki_unreadable *unreadable, const ki_change *delta, ki_object **state) {
-    ki_object *known = *state;
+static ki_status stage_events(ki_informer *informer, const ki_change *delta, ki_object *known) {
     bool is_deleted = delta->type == KI_EVENT_DELETE;
-    if (known ? ki_unreadable_drops(unreadable, delta, known) : is_deleted) {
-        informer->repeated += known != NULL;
-        return KI_OK;
-    }
     bool is_same = known && ki_object_is_same(delta->obj, known);
-    *state = is_deleted ? NULL : delta->obj;
     if (is_deleted && is_same && !delta->final_state_unknown)
         return stage_deleted(informer, delta->obj, known, false);
     if (is_same && !is_deleted)
@@ -67,7 +60,7 @@ static ki_status apply(ki_informer *informer, ki_unreadable *unreadable, const k
 /* --- storing ------------------------------------------------------------------------------------------------------ */
 
 /* Returns the resource version to store with these changes. NULL keeps the old one: more changes are queued, a list's
- * version is too long, or the informer has a set of namespaces (process_drained). */
+ * version is too long, or the informer has a set of namespaces (take_drained_version). */
 static const char *version_after(const ki_informer *informer, const ki_deltas *deltas) {
     if (informer->selection->is_set)
         return NULL;
@@ -99,26 +92,36 @@ static ki_status stage_put(ki_informer *informer, ki_object *obj, const ki_objec
     return status;
 }
 
+/* Returns true for a delta that changes nothing: it repeats a state that is known, or deletes what is not there. */
+static bool is_dropped(ki_informer *informer, ki_unreadable *unreadable, const ki_change *delta, ki_object *known) {
+    if (!known)
+        return delta->type == KI_EVENT_DELETE;
+    bool is_repeated = ki_unreadable_drops(unreadable, delta, known);
+    informer->repeated += is_repeated;
+    return is_repeated;
+}
+
 /* Stages the deltas of one key, from `*at` on: the store's next state, and the changes for the listeners. What waits
  * for a thread behind others waits packed, as the store has it. */
 static ki_status stage_key(ki_informer *informer, const ki_deltas *deltas, size_t *at, const char *version) {
     ki_store *store = informer->store;
     const char *key = ki_object_key(deltas->items[*at].obj);
-    ki_object *known = ki_store_known(store, key), *state = known, *packed = NULL;
-    const ki_object *read = NULL;                  /* `state`, before it was packed */
+    ki_object *known = ki_store_known(store, key);
+    ki_object *state = known, *held = NULL;        /* the key's object; a reference to the last delta's */
+    const ki_object *read = NULL;                  /* `held`, before it was packed */
     ki_feed *feed = ki_feed_of_key(informer, key); /* NULL: of a namespace that was removed */
     ki_unreadable *unreadable = feed ? &feed->unreadable : NULL;
-    ki_status status;
+    ki_status status = KI_OK;
     do {
         ki_change delta = deltas->items[(*at)++];
-        ki_object *given = delta.obj, *old = packed;
-        if (ki_processor_is_behind(&informer->processor))
-            packed = delta.obj = ki_object_pack(given);
-        status = apply(informer, unreadable, &delta, &state);
-        read = state == delta.obj ? given : read;
-        if (packed != old)
-            ki_object_unref(state == old ? packed : old);
-        packed = state == old ? old : packed;
+        if (is_dropped(informer, unreadable, &delta, state))
+            continue;
+        read = delta.obj;
+        delta.obj = ki_processor_is_behind(&informer->processor) ? ki_object_pack(delta.obj) : ki_object_ref(delta.obj);
+        status = stage_events(informer, &delta, state);
+        ki_object_unref(held);
+        held = delta.obj;
+        state = delta.type == KI_EVENT_DELETE ? NULL : held;
     } while (!status && *at < deltas->count && strcmp(ki_object_key(deltas->items[*at].obj), key) == 0);
     if (!status && state != known) {
         (void)ki_engine_work(informer->engine, 1); /* a change of the store costs as much as taking the key */
@@ -126,7 +129,7 @@ static ki_status stage_key(ki_informer *informer, const ki_deltas *deltas, size_
         if (!status)
             status = state ? stage_put(informer, state, read) : ki_store_stage_delete(store, key);
     }
-    ki_object_unref(packed);
+    ki_object_unref(held);
     return status;
 }
 
