@@ -109,6 +109,8 @@ void sim_client_add_handler(sim_world *world, unsigned informer) {
         handler->resync_ms = 0;
     handler->restores = world->truth.restores;
     handler->is_late = ki_informer_has_synced(client->informers[informer].informer);
+    if (sim_namespaces_are_synced(&client->informers[informer]))
+        handler->reported_set = client->informers[informer].namespaces.given;
     client->handlers[client->handler_count++] = handler;
     SIM_TRACE(world, "handler %u: added to informer %u%s%s", handler->number, informer,
               handler->has_filter ? ", filter " : "",

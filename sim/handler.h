@@ -28,7 +28,7 @@ typedef struct sim_handler {
     uint64_t restores;             /* restores of the cluster before the handler was added */
     bool is_synced, is_removed;    /* on_synced, on_removed was called */
     uint64_t complete_set;         /* the number of the set that was complete at the last such call, or at on_synced */
-    uint64_t reported_set;         /* the same at the last such call alone */
+    uint64_t reported_set;         /* the same at the last such call alone, or when the handler was added */
     bool is_removal_requested;
     unsigned unreported; /* changes since the last on_changed */
 } sim_handler;

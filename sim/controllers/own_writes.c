@@ -66,7 +66,8 @@ static bool can_have_had(ctl_process *process, const ctl_own_write *write) {
     snprintf(target, sizeof target, "%s/namespaces/%.*s/%s/%s?dryRun=All",
              is_parent ? "/apis/" CTL_GROUP "/v1" : "/api/v1", (int)(name - 1 - write->key), write->key,
              is_parent ? "foos" : "configmaps", name);
-    return ctl_server_request(process->world, "DELETE", target, body) != 200;
+    int status = ctl_server_request(process->world, "DELETE", target, body);
+    return status == 404 || status == 409; /* gone, or another object */
 }
 
 static void note_seen(ctl_process *process, ctl_key *key) {
