@@ -28,38 +28,20 @@ static int64_t rank_of(uint64_t number) {
 #define WAIT_OF(node, member) \
     ((node) ? (ki_version_wait *)(void *)((char *)(node)-offsetof(ki_version_wait, member)) : NULL)
 
-static void enter_list(ki_version_wait **list, ki_version_wait *wait) {
-    wait->next = *list;
-    wait->at = list;
-    if (wait->next)
-        wait->next->at = &wait->next;
-    *list = wait;
+static void enter_list(ki_wait_link **list, ki_wait_link *link) {
+    *link = (ki_wait_link){ .next = *list, .at = list };
+    if (link->next)
+        link->next->at = &link->next;
+    *list = link;
 }
 
-static void leave_list(ki_version_wait *wait) {
-    if (!wait->at)
+static void leave_list(ki_wait_link *link) {
+    if (!link->at)
         return;
-    *wait->at = wait->next;
-    if (wait->next)
-        wait->next->at = wait->at;
-    wait->at = NULL;
-}
-
-static void enter_keyed(ki_wait_table *table, ki_version_wait *wait) {
-    wait->next_keyed = table->keyed;
-    wait->at_keyed = &table->keyed;
-    if (wait->next_keyed)
-        wait->next_keyed->at_keyed = &wait->next_keyed;
-    table->keyed = wait;
-}
-
-static void leave_keyed(ki_version_wait *wait) {
-    if (!wait->at_keyed)
-        return;
-    *wait->at_keyed = wait->next_keyed;
-    if (wait->next_keyed)
-        wait->next_keyed->at_keyed = wait->at_keyed;
-    wait->at_keyed = NULL;
+    *link->at = link->next;
+    if (link->next)
+        link->next->at = link->at;
+    link->at = NULL;
 }
 
 void ki_wait_table_init(ki_wait_table *table, const ki_allocator *allocator, uint64_t seed) {
@@ -112,8 +94,8 @@ static ki_wait_group *group_of(ki_wait_table *table, const char *key) {
 }
 
 static void stop_waiting(ki_wait_table *table, ki_version_wait *wait) {
-    leave_list(wait);
-    leave_keyed(wait);
+    leave_list(&wait->listed);
+    leave_list(&wait->keyed);
     if (wait->group)
         ki_heap_remove(&wait->group->by_version, &wait->reached);
     ki_multimap_remove(&table->maps->by_key, &wait->of_key);
@@ -135,7 +117,7 @@ ki_status ki_wait_table_add(ki_wait_table *table, ki_version_wait *wait) {
     wait->status = KI_OK;
     wait->number = number_of(wait->version);
     wait->sequence = table->next_sequence++;
-    wait->at = wait->at_keyed = NULL;
+    wait->listed = wait->keyed = (ki_wait_link){ .next = NULL };
     wait->due = wait->reached = (ki_heap_node){ .is_in = false };
     wait->of_key = wait->of_user = (ki_multimap_node){ .previous = NULL };
     if (table->count == 0 && !make_maps(table))
@@ -147,13 +129,13 @@ ki_status ki_wait_table_add(ki_wait_table *table, ki_version_wait *wait) {
     }
     ki_heap_put(&table->due, &wait->due, wait->deadline, wait->sequence);
     if (wait->key && !wait->uid)
-        enter_keyed(table, wait);
+        enter_list(&table->keyed, &wait->keyed);
     if (wait->uid)
-        enter_list(&table->deletions, wait);
+        enter_list(&table->deletions, &wait->listed);
     else if (wait->number)
         ki_heap_put(&wait->group->by_version, &wait->reached, rank_of(wait->number), wait->sequence);
     else if (wait->version[0])
-        enter_list(&wait->group->others, wait);
+        enter_list(&wait->group->others, &wait->listed);
     return KI_OK;
 }
 
@@ -203,9 +185,9 @@ static void meet(ki_wait_table *table, ki_version_wait *wait) {
         ki_wait_table_decide(table, wait, KI_OK);
         return;
     }
-    leave_list(wait);
+    leave_list(&wait->listed);
     ki_heap_remove(&wait->group->by_version, &wait->reached);
-    enter_list(&table->held, wait);
+    enter_list(&table->held, &wait->listed);
 }
 
 static void meet_group(ki_wait_table *table, ki_wait_group *group, const sight *seen) {
@@ -214,8 +196,8 @@ static void meet_group(ki_wait_table *table, ki_wait_group *group, const sight *
     ki_version_wait *wait;
     while ((wait = WAIT_OF(group->by_version.first, reached)) && is_reached(wait, seen))
         meet(table, wait);
-    for (ki_version_wait *next, *other = group->others; other; other = next) {
-        next = other->next;
+    for (ki_version_wait *next, *other = WAIT_OF(group->others, listed); other; other = next) {
+        next = WAIT_OF(other->listed.next, listed);
         if (is_reached(other, seen))
             meet(table, other);
     }
@@ -256,9 +238,9 @@ void ki_wait_table_seen_in(ki_wait_table *table, const char *namespace_name, con
 size_t ki_wait_table_check_objects(ki_wait_table *table, const char *(*version_of)(const char *key, void *user),
                                    void *user) {
     size_t looked_at = 0;
-    for (ki_version_wait *next, *wait = table->keyed; wait; wait = next) {
+    for (ki_version_wait *next, *wait = WAIT_OF(table->keyed, keyed); wait; wait = next) {
         const char *version = version_of(wait->key, user);
-        next = wait->next_keyed;
+        next = WAIT_OF(wait->keyed.next, keyed);
         looked_at++;
         if (version)
             ki_wait_table_check(table, wait, version, true);
@@ -270,9 +252,10 @@ size_t ki_wait_table_check_deletions(ki_wait_table *table, const char *key,
                                      bool (*has_seen)(const ki_version_wait *wait, void *user), void *user) {
     ki_multimap_node *first = key && table->count ? ki_multimap_first(&table->maps->by_key, ki_str_of(key)) : NULL;
     size_t looked_at = 0;
-    for (ki_version_wait *next, *wait = key ? WAIT_OF(first, of_key) : table->deletions; wait; wait = next) {
+    for (ki_version_wait *next, *wait = key ? WAIT_OF(first, of_key) : WAIT_OF(table->deletions, listed); wait;
+         wait = next) {
         looked_at++;
-        next = key ? WAIT_OF(wait->of_key.next, of_key) : wait->next;
+        next = key ? WAIT_OF(wait->of_key.next, of_key) : WAIT_OF(wait->listed.next, listed);
         if (wait->uid && has_seen(wait, user))
             ki_wait_table_decide(table, wait, KI_OK);
     }
@@ -280,8 +263,8 @@ size_t ki_wait_table_check_deletions(ki_wait_table *table, const char *key,
 }
 
 void ki_wait_table_check_held(ki_wait_table *table) {
-    for (ki_version_wait *next, *wait = table->held; wait; wait = next) {
-        next = wait->next;
+    for (ki_version_wait *next, *wait = WAIT_OF(table->held, listed); wait; wait = next) {
+        next = WAIT_OF(wait->listed.next, listed);
         if (!may_lack(table, wait))
             ki_wait_table_decide(table, wait, KI_OK);
     }

@@ -15,10 +15,16 @@
 
 typedef struct ki_version_wait ki_version_wait;
 
+/* A place in a list; zeroed: in none. */
+typedef struct ki_wait_link ki_wait_link;
+struct ki_wait_link {
+    ki_wait_link *next, **at;
+};
+
 /* The waits that the same versions of the cache end. */
 typedef struct ki_wait_group {
-    ki_heap by_version;      /* waits for a decimal number */
-    ki_version_wait *others; /* list of waits for another version */
+    ki_heap by_version;   /* waits for a decimal number */
+    ki_wait_link *others; /* waits for another version */
     size_t namespace_size;
     char namespace_name[]; /* "": of all namespaces; without a closing zero */
 } ki_wait_group;
@@ -42,8 +48,8 @@ struct ki_version_wait {
     ki_heap_node due;     /* by deadline; of a decided wait with a handler: by arrival */
     ki_heap_node reached; /* in `by_version` of its group */
     ki_multimap_node of_key, of_user;
-    ki_version_wait *next, **at;             /* in a list; `at` NULL: in none */
-    ki_version_wait *next_keyed, **at_keyed; /* in `keyed` */
+    ki_wait_link listed; /* in `others`, `held` or `deletions` */
+    ki_wait_link keyed;  /* in `keyed` */
 };
 
 typedef struct ki_wait_maps {
@@ -53,13 +59,13 @@ typedef struct ki_wait_maps {
 
 typedef struct ki_wait_table {
     const ki_allocator *allocator;
-    ki_heap due;                /* undecided waits */
-    ki_heap decided;            /* decided waits with a handler, not handed out yet */
-    ki_wait_maps *maps;         /* NULL: no wait was added yet, or all were cancelled */
-    ki_version_wait *held;      /* list: see `may_lack` */
-    ki_version_wait *deletions; /* list of undecided waits for a deletion */
-    ki_version_wait *keyed;     /* list of undecided waits for a version of a key's object */
-    size_t count;               /* undecided waits */
+    ki_heap due;             /* undecided waits */
+    ki_heap decided;         /* decided waits with a handler, not handed out yet */
+    ki_wait_maps *maps;      /* NULL: no wait was added yet, or all were cancelled */
+    ki_wait_link *held;      /* see `may_lack` */
+    ki_wait_link *deletions; /* undecided waits for a deletion */
+    ki_wait_link *keyed;     /* undecided waits for a version of a key's object */
+    size_t count;            /* undecided waits */
     uint64_t seed, next_sequence;
     bool is_set; /* each namespace has a version of its own. Set by the caller before the first wait */
     /* Returns true if a cache at the wait's version can lack the wait's state. NULL: never. */
