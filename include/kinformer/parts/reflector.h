@@ -22,12 +22,12 @@ typedef struct ki_transform_step {
 
 /* Every function may be NULL. They are called on the loop, and must not block. */
 typedef struct ki_reflector_options {
-    size_t size;                      /* sizeof(ki_reflector_options); set by the macro */
-    ki_engine *engine;                /* borrowed */
-    ki_list_watch *list_watch;        /* borrowed */
-    ki_queue *queue;                  /* borrowed; of the same allocator as the engine; NULL: `store` */
-    const char *name;                 /* what is listed, such as "pods in default (app=x)"; for messages; borrowed */
-    const ki_informer_options *given; /* page_size is used; borrowed; NULL: its default */
+    size_t size;               /* sizeof(ki_reflector_options); set by the macro */
+    ki_engine *engine;         /* borrowed */
+    ki_list_watch *list_watch; /* borrowed */
+    ki_queue *queue;           /* borrowed; of the same allocator as the engine; NULL: `store` */
+    const char *name;          /* what is listed, such as "pods in default (app=x)"; for messages; borrowed */
+    int64_t page_size;         /* objects of one page; 0: as in ki_informer_options */
     /* no_streaming_list and the two of backoff are used; borrowed; NULL: their defaults. */
     const ki_factory_options *factory;
     ki_transform_step transform; /* applied to each decoded object */

@@ -2,9 +2,7 @@
 #include "src/cache/informer/feed.h"
 
 #include "src/base/error.h"
-#include "src/base/log.h"
 #include "src/base/memory.h"
-#include "src/base/string_view.h"
 #include "src/cache/informer/informer_parts.h"
 #include "src/engine/callback.h"
 
@@ -233,7 +231,7 @@ void ki_feed_open(ki_feed *feed, ki_list_watch *source) {
         .list_watch = source,
         .queue = informer->queue,
         .name = feed->selection->name,
-        .given = &informer->options.given,
+        .page_size = informer->options.given.page_size,
         .factory = informer->options.factory,
         .transform = { informer->transform ? transform : NULL, informer },
         .known = ki_store_known_objects(informer->store),

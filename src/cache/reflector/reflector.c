@@ -8,7 +8,6 @@
 #include "src/base/log.h"
 #include "src/base/memory.h"
 #include "src/cache/reflector/reflector_steps.h"
-#include "src/object/object.h"
 
 enum {
     CONTINUE_TOKEN_MAX = 1 << 16, /* bytes */
@@ -442,9 +441,7 @@ static void ignore_progress(void *user) {
 
 /* Sets what the program leaves out. */
 static void complete(ki_reflector_options *options) {
-    static const ki_informer_options of_informer = { .size = sizeof of_informer };
     static const ki_factory_options of_factory = { .size = sizeof of_factory };
-    options->given = options->given ? options->given : &of_informer;
     options->factory = options->factory ? options->factory : &of_factory;
     options->on_state = options->on_state ? options->on_state : ignore_state;
     options->on_listed = options->on_listed ? options->on_listed : ignore_listed;

@@ -67,8 +67,8 @@ static int64_t page_size(const ki_reflector *reflector) {
     const char *version = reflector->list.version;
     if (reflector->list.is_full)
         return 0;
-    if (reflector->options.given->page_size > 0)
-        return reflector->options.given->page_size;
+    if (reflector->options.page_size > 0)
+        return reflector->options.page_size;
     bool at_version = version[0] != '\0' && strcmp(version, "0") != 0;
     return at_version && !reflector->is_paginated ? 0 : KI_REFLECTOR_PAGE;
 }

@@ -30,10 +30,9 @@ TEST(pages_carry_only_the_token_and_the_limit) {
 }
 
 TEST(the_user_s_page_size_wins) {
-    play_reflector(
-        "? list rv=0 limit=7; {10:}; ? {10:}, watch rv=10; open; +a=11; ? +a=11; error 500; ? -; wait 1600; "
-        "? list rv=11 limit=7",
-        (ki_reflector_options){ .factory = by_pages.factory, .given = &KI_INFORMER_OPTIONS(.page_size = 7) });
+    play_reflector("? list rv=0 limit=7; {10:}; ? {10:}, watch rv=10; open; +a=11; ? +a=11; error 500; ? -; wait 1600; "
+                   "? list rv=11 limit=7",
+                   (ki_reflector_options){ .factory = by_pages.factory, .page_size = 7 });
 }
 
 TEST(a_relist_at_a_known_version_is_in_one_piece) {
