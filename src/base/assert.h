@@ -22,7 +22,5 @@ enum {
 #define KI_ASSERT_AS(condition, text) \
     (!KI_HAS_ASSERTIONS || (condition) ? (void)0 : ki_assert_failed(__FILE__, __LINE__, text))
 #define KI_ASSERT(condition) KI_ASSERT_AS(condition, #condition)
-/* Where no path leads. */
-#define KI_UNREACHABLE(text) KI_ASSERT_AS(false, "not reached: " text)
 
 #endif

@@ -8,7 +8,6 @@
  * discovery was freed. */
 #include "src/client/client.h"
 #include "src/client/resource_map.h"
-#include "src/client/response.h"
 
 #include "src/base/error.h"
 #include "src/base/memory.h"

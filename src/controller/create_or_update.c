@@ -6,7 +6,6 @@
 #include "src/cache/informer/informer_parts.h"
 #include "src/client/client.h"
 #include "src/object/keep.h"
-#include "src/object/object.h"
 #include "src/object/resource_table.h"
 #include "src/object/unstructured.h"
 

@@ -2,7 +2,6 @@
 #include "src/controller/lease.h"
 
 #include "src/base/error.h"
-#include "src/base/memory.h"
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 

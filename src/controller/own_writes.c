@@ -17,7 +17,6 @@
 #include "src/cache/informer/informer_parts.h"
 #include "src/controller/controller.h"
 #include "src/object/body.h"
-#include "src/object/json_text.h"
 #include "src/object/selector.h"
 
 #include <string.h>

@@ -11,9 +11,6 @@
 #include "src/base/log.h"
 #include "src/engine/callback.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* --- free structs ------------------------------------------------------------------------------------------------- */
 
 ki_reconcile *ki_reconcile_take(ki_controller *controller) {

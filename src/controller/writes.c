@@ -4,7 +4,6 @@
 
 #include "src/base/buffer.h"
 #include "src/base/error.h"
-#include "src/base/memory.h"
 #include "src/client/client.h"
 #include "src/object/json.h"
 #include "src/object/resource_table.h"

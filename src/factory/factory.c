@@ -19,8 +19,6 @@
 #include "src/transport/curl.h"
 #include "src/transport/metered.h"
 
-#include <stdio.h>
-
 #define START_RETRY KI_SECONDS(1)
 
 /* --- start and stop on the loop ----------------------------------------------------------------------------------- */

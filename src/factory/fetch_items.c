@@ -6,7 +6,6 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
  * Errors: KI_ERR_INVALID, KI_ERR_LIMIT (the name). */
 ki_status ki_factory_options_complete(const ki_factory_options *options, ki_factory_options *ret_given, ki_error *err);
 /* Copies a program's options (NULL: none), adds the factory's where they name none, and calls `tweak` for `resource`.
- * The texts stay the program's. Errors: KI_ERR_INVALID, KI_ERR_LIMIT (too many namespaces). */
+ * The texts stay the program's. Errors: KI_ERR_INVALID. */
 ki_status ki_informer_options_complete(const ki_informer_options *options, const ki_factory_options *factory,
                                        const ki_resource *resource, ki_informer_options *ret_given, ki_error *err);
 

@@ -4,7 +4,6 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/object.h"
-#include "src/object/pack.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #include "src/base/memory.h"
 #include "src/base/quantity.h"
 #include "src/base/rfc3339.h"
-#include "src/object/json.h"
 #include "src/object/json_text.h"
 #include "src/object/object.h"
 #include "src/object/path.h"

@@ -1,7 +1,6 @@
 /* jsonpath_text.c: values as Go writes them: numbers as fmt, arrays and objects as encoding/json. */
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/object/json.h"
 #include "src/print/jsonpath.h"
 
 #include <stdlib.h>

@@ -1,8 +1,6 @@
 /* text.c: see text.h. No printf of fractions, which depend on the locale. */
 #include "src/readiness/text.h"
 
-#include <inttypes.h>
-
 #define WHOLE_MAX 9e15
 
 static void append_escaped(ki_buffer *out, ki_str c, bool is_html) {

@@ -1,7 +1,6 @@
 /* reply.c: see reply.h. */
 #include "src/status/reply.h"
 
-#include "src/base/memory.h"
 #include "src/base/openmetrics.h"
 #include "src/http/accept.h"
 #include "src/http/gzip.h"

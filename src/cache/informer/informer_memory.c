@@ -8,7 +8,6 @@
 #include "src/cache/informer/informer_parts.h"
 #include "src/cache/store/snapshot.h"
 #include "src/object/object_memory.h"
-#include "src/object/pack.h"
 
 /* --- counting ----------------------------------------------------------------------------------------------------- */
 

@@ -4,7 +4,6 @@
 #include "src/cache/informer/informer_parts.h"
 
 #include "src/cache/store/snapshot.h"
-#include "src/object/object.h"
 #include "src/object/pack.h"
 
 ki_status ki_informer_kept(ki_object *obj, ki_object **ret_kept) {

@@ -12,7 +12,6 @@
 #include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
-#include "src/cache/store/snapshot.h"
 #include "src/object/object.h"
 #include "src/object/pack.h"
 

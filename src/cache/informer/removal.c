@@ -4,7 +4,6 @@
  * parts: the objects in deferred_free.h, the queue in the steps of the process loop, the handlers as other removed
  * handlers do. At the end the queue and the sources are freed. What other threads may still call stays: locks, health,
  * the empty store. */
-#include "src/base/error.h"
 #include "src/cache/informer/informer_parts.h"
 
 /* --- any thread --------------------------------------------------------------------------------------------------- */

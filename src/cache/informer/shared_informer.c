@@ -9,10 +9,7 @@
 #include "src/cache/listener/listener.h"
 #include "src/cache/store/snapshot.h"
 #include "src/engine/callback.h"
-#include "src/object/keep.h"
 #include "src/object/resource_table.h"
-
-#include <stdio.h>
 
 enum {
     /* Waiting changes at which the watch pauses; it resumes at half. On the loop they are not packed. */

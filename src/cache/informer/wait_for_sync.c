@@ -1,7 +1,6 @@
 /* wait_for_sync.c: waits until an informer, or one of its handlers, is synced. */
 #include "src/base/error.h"
 #include "src/cache/informer/informer_parts.h"
-#include "src/cache/listener/listener.h"
 #include "src/engine/callback.h"
 
 bool ki_informer_has_synced(const ki_informer *informer) {

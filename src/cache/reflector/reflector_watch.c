@@ -4,7 +4,6 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/cache/reflector/reflector_steps.h"
-#include "src/object/object.h"
 
 #define STREAM_SILENCE KI_SECONDS(30) /* without a byte for this long, a plain list takes its place */
 #define STREAM_TOTAL KI_SECONDS(300)

@@ -4,7 +4,6 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/cache/store/index_set.h"
-#include "src/object/format.h"
 #include "src/object/json_text.h"
 #include "src/object/path.h"
 

@@ -53,16 +53,6 @@ TEST(a_condition_that_does_not_hold_ends_the_process) {
     assert_aborts(break_condition, &number, ": does not hold: *number == 1\n");
 }
 
-static void reach(void *user) {
-    (void)user;
-    KI_UNREACHABLE("the end");
-}
-
-TEST(a_place_that_no_path_reaches_ends_the_process) {
-    skip_without_assertions();
-    assert_aborts(reach, NULL, "not reached: the end");
-}
-
 static void need_mutex(void *user) {
     const ki_mutex *mutex = user;
     KI_HELD(mutex);
