@@ -1,6 +1,7 @@
 /* unenforced.c: see unenforced.h. */
 #include "testing/rest/unenforced.h"
 
+#include "testing/validation/checked.h"
 #include "testing/values/json.h"
 
 #include <stdio.h>
@@ -132,7 +133,7 @@ static bool has_value(yyjson_val *val, const char *path) {
     const char *rest = path + size;
     yyjson_val *member = yyjson_obj_getn(val, path, size), *item;
     if (!*rest)
-        return member && !yyjson_is_null(member) && !(yyjson_is_ctn(member) && yyjson_get_len(member) == 0);
+        return !kt_is_nothing(member);
     if (*rest == '.')
         return has_value(member, rest + 1);
     yyjson_arr_foreach(member, index, count, item) {

@@ -22,6 +22,33 @@ bool kt_is_same(kt_checked *c, yyjson_val *a, yyjson_val *b) {
     return kt_is_nothing(a) || kt_is_nothing(b) ? kt_is_nothing(a) == kt_is_nothing(b) : kt_equal(&c->arena, a, b);
 }
 
+bool kt_is_same_but(kt_checked *c, yyjson_val *a, yyjson_val *b, const char *const *but) {
+    yyjson_val *sides[2] = { a, b }, *key, *val;
+    size_t index, count;
+    for (size_t side = 0; side < 2; side++) {
+        yyjson_obj_foreach(sides[side], index, count, key, val) {
+            ki_str name = kt_json_str(key);
+            const char *const *one = but;
+            while (*one && !ki_str_equals(name, *one))
+                one++;
+            if (!*one && !kt_is_same(c, val, yyjson_obj_getn(sides[!side], name.data, name.size)))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool kt_is_list_same_but(kt_checked *c, yyjson_val *a, yyjson_val *b, const char *const *but) {
+    yyjson_arr_iter others = yyjson_arr_iter_with(b);
+    bool is_same = yyjson_arr_size(a) == yyjson_arr_size(b);
+    size_t index, count;
+    yyjson_val *one;
+    yyjson_arr_foreach(a, index, count, one) {
+        is_same = is_same && kt_is_same_but(c, one, yyjson_arr_iter_next(&others), but);
+    }
+    return is_same;
+}
+
 bool kt_is_earlier(yyjson_val *list, size_t end, const char *key, ki_str text) {
     return end <= KT_COMPARED_MAX && kt_json_list_has(list, end, key, text);
 }

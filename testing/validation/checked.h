@@ -29,6 +29,10 @@ typedef struct kt_checked {
 bool kt_is_nothing(yyjson_val *val);
 /* Returns true if the values are equal, or both nothing. */
 bool kt_is_same(kt_checked *c, yyjson_val *a, yyjson_val *b);
+/* Returns true if two objects are the same but for the members `but`, a list that NULL ends. */
+bool kt_is_same_but(kt_checked *c, yyjson_val *a, yyjson_val *b, const char *const *but);
+/* Returns true if this is so for the elements of two lists. */
+bool kt_is_list_same_but(kt_checked *c, yyjson_val *a, yyjson_val *b, const char *const *but);
 
 /* Returns true if `text` is one of the first `end` elements of a list, or their text at `key` if that is not NULL.
  * Returns false for an `end` of more than KT_COMPARED_MAX. */

@@ -3,7 +3,6 @@
 
 #include "src/object/label.h"
 #include "testing/validation/address.h"
-#include "testing/validation/checked.h"
 #include "testing/validation/validate.h"
 #include "testing/values/json.h"
 
@@ -15,7 +14,7 @@ enum {
     PORT_NAME_MAX = 15
 };
 
-static void add_invalid(kt_causes *causes, const char *field, ki_str text, const char *why) {
+void kt_add_problem(kt_causes *causes, const char *field, ki_str text, const char *why) {
     if (why)
         kt_causes_add(causes, KT_CAUSE_INVALID, field, text, why);
 }
@@ -36,7 +35,7 @@ bool kt_is_absent(yyjson_val *val) {
 /* ---- texts ---- */
 
 void kt_check_address(kt_causes *causes, const char *field, ki_str text) {
-    add_invalid(causes, field, text, kt_address_problem(text, NULL));
+    kt_add_problem(causes, field, text, kt_address_problem(text, NULL));
 }
 
 void kt_check_reachable(kt_causes *causes, const char *field, ki_str text, const kt_block *address) {
@@ -59,7 +58,7 @@ void kt_check_reachable(kt_causes *causes, const char *field, ki_str text, const
 }
 
 void kt_check_block(kt_causes *causes, const char *field, ki_str text) {
-    add_invalid(causes, field, text, kt_block_problem(text, NULL));
+    kt_add_problem(causes, field, text, kt_block_problem(text, NULL));
 }
 
 void kt_check_port_name(kt_causes *causes, const char *field, ki_str text) {
@@ -71,27 +70,27 @@ void kt_check_port_name(kt_causes *causes, const char *field, ki_str text) {
         has_other = has_other || (!is_letter && !(c >= '0' && c <= '9') && c != '-');
     }
     if (text.size > PORT_NAME_MAX)
-        add_invalid(causes, field, text, "must be no more than 15 characters");
+        kt_add_problem(causes, field, text, "must be no more than 15 characters");
     if (has_other)
-        add_invalid(causes, field, text, "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
+        kt_add_problem(causes, field, text, "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
     if (!has_letter)
-        add_invalid(causes, field, text, "must contain at least one letter (a-z)");
+        kt_add_problem(causes, field, text, "must contain at least one letter (a-z)");
     if (text.size && memmem(text.data, text.size, "--", 2))
-        add_invalid(causes, field, text, "must not contain consecutive hyphens");
+        kt_add_problem(causes, field, text, "must not contain consecutive hyphens");
     if (text.size && (text.data[0] == '-' || text.data[text.size - 1] == '-'))
-        add_invalid(causes, field, text, "must not begin or end with a hyphen");
+        kt_add_problem(causes, field, text, "must not begin or end with a hyphen");
 }
 
 void kt_check_value(kt_causes *causes, const char *field, ki_str text) {
-    add_invalid(causes, field, text, ki_label_check_value(text));
+    kt_add_problem(causes, field, text, ki_label_check_value(text));
 }
 
 void kt_check_dns_label(kt_causes *causes, const char *field, ki_str text) {
-    add_invalid(causes, field, text, kt_validate_dns_label(text));
+    kt_add_problem(causes, field, text, kt_validate_dns_label(text));
 }
 
 void kt_check_subdomain(kt_causes *causes, const char *field, ki_str text) {
-    add_invalid(causes, field, text, ki_label_check_subdomain(text));
+    kt_add_problem(causes, field, text, ki_label_check_subdomain(text));
 }
 
 /* ---- values ---- */
@@ -116,7 +115,25 @@ static bool is_empty(yyjson_val *val) {
     return kt_is_absent(val) || (yyjson_is_num(val) ? yyjson_get_num(val) == 0 : yyjson_get_len(val) == 0);
 }
 
-static void check_value(kt_causes *causes, const kt_rule *rule, const char *field, yyjson_val *val) {
+/* An object or a part of it, while one rule is applied to it. */
+typedef struct walk {
+    kt_causes *causes;
+    kt_checked *c; /* of the whole object; NULL: a part, without the old one */
+    const kt_rule *rule;
+} walk;
+
+static void check_kept(const walk *w, const char *field, yyjson_val *old, yyjson_val *val) {
+    const kt_rule *rule = w->rule;
+    if (!w->c || !w->c->old || kt_is_same(w->c, old, val))
+        return;
+    if (rule->type == KT_RULE_KEEP_FORBIDDEN)
+        kt_causes_add(w->causes, KT_CAUSE_FORBIDDEN, field, KI_STR(""), rule->detail);
+    else
+        kt_add_json(w->c, rule->detail ? rule->detail : field, rule->type == KT_RULE_KEEP ? val : NULL, KT_IMMUTABLE);
+}
+
+static void check_value(const walk *w, const char *field, yyjson_val *old, yyjson_val *val) {
+    const kt_rule *rule = w->rule;
     ki_str text = yyjson_is_str(val) ? kt_json_str(val) : KI_STR("");
     int64_t number = yyjson_get_sint(val);
     if ((rule->presence == KT_IF_GIVEN && kt_is_absent(val)) || (rule->presence == KT_IF_FILLED && is_empty(val)))
@@ -124,56 +141,70 @@ static void check_value(kt_causes *causes, const kt_rule *rule, const char *fiel
     switch (rule->type) {
     case KT_RULE_NUMBER:
         if (number < rule->least || number > rule->most)
-            kt_add_number(causes, field, number, rule->detail);
+            kt_add_number(w->causes, field, number, rule->detail);
         break;
     case KT_RULE_CHOICE:
-        kt_check_known(causes, field, text, rule->detail);
+        kt_check_known(w->causes, field, text, rule->detail);
         break;
     case KT_RULE_TEXT:
-        rule->check(causes, field, text);
+        rule->check(w->causes, field, text);
         break;
     case KT_RULE_PORT:
         if (yyjson_is_str(val))
-            kt_check_port_name(causes, field, text);
+            kt_check_port_name(w->causes, field, text);
         else if (number < 1 || number > UINT16_MAX)
-            kt_add_number(causes, field, number, KT_PORT_RANGE);
+            kt_add_number(w->causes, field, number, KT_PORT_RANGE);
         break;
-    case KT_RULE_LABELS:
-        kt_check_labels(causes, field, val);
+    case KT_RULE_VALUE:
+        rule->check_value(w->causes, field, val);
         break;
     case KT_RULE_REQUIRED:
-        if (is_empty(val))
-            kt_causes_add(causes, KT_CAUSE_REQUIRED, field, text, rule->detail);
+    case KT_RULE_GIVEN:
+        if (rule->type == KT_RULE_GIVEN ? kt_is_absent(val) : is_empty(val))
+            kt_causes_add(w->causes, KT_CAUSE_REQUIRED, field, text, rule->detail);
+        break;
+    case KT_RULE_KEEP:
+    case KT_RULE_KEEP_UNSHOWN:
+    case KT_RULE_KEEP_FORBIDDEN:
+        check_kept(w, field, old, val);
         break;
     }
 }
 
-/* Applies a rule to what `rest` of its path finds in `val`. Recursive: as deep as the path has lists and members. */
-static void walk(kt_causes *causes, const kt_rule *rule, const char *rest, const char *path, yyjson_val *val) {
-    kt_place field;
-    size_t size = strcspn(rest, ".["), index, count;
-    yyjson_val *member = yyjson_obj_getn(val, rest, size), *one;
-    field = kt_place_of("%s%s%.*s", path, path[0] ? "." : "", (int)size, rest);
+/* Applies the rule to what `rest` of its path finds in `val`. `old`: the same place of the old object; NULL in lists.
+ * Recursive: as deep as the path has lists and members. */
+static void walk_path(const walk *w, const char *rest, const char *path, yyjson_val *old, yyjson_val *val) {
+    size_t size = strcspn(rest, ".[<!"), index, count;
+    yyjson_val *member = yyjson_obj_getn(val, rest, size), *old_member = yyjson_obj_getn(old, rest, size), *one;
+    kt_place field = kt_place_of("%s%s%.*s", path, path[0] ? "." : "", (int)size, rest);
     rest += size;
     if (!rest[0])
-        check_value(causes, rule, field.text, member);
-    else if (rest[0] == '.' && yyjson_is_obj(member))
-        walk(causes, rule, rest + 1, field.text, member);
-    if (strncmp(rest, "[]", 2) != 0)
+        check_value(w, field.text, old_member, member);
+    else if (rest[0] == '!' || (rest[0] == '.' && yyjson_is_obj(member)))
+        walk_path(w, rest + (rest[0] == '!') + 1, field.text, old_member, member);
+    if (rest[0] != '[' && rest[0] != '<')
         return;
+    bool is_indexed = rest[0] == '[';
     rest += 2;
     yyjson_arr_foreach(member, index, count, one) {
-        kt_place element = kt_place_of("%s[%zu]", field.text, index);
-        if (kt_causes_is_full(causes))
+        kt_place element = is_indexed ? kt_place_of("%s[%zu]", field.text, index) : field;
+        if (kt_causes_is_full(w->causes))
             break;
         if (rest[0] == '.')
-            walk(causes, rule, rest + 1, element.text, one);
+            walk_path(w, rest + 1, element.text, NULL, one);
         else
-            check_value(causes, rule, element.text, one);
+            check_value(w, element.text, NULL, one);
     }
 }
 
 void kt_check_rules(kt_causes *causes, const char *path, yyjson_val *val, const kt_rule *rules, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        walk(causes, &rules[i], rules[i].path, path, val);
+    for (size_t i = 0; i < count; i++) {
+        const walk w = { .causes = causes, .rule = &rules[i] };
+        walk_path(&w, rules[i].path, path, NULL, val);
+    }
+}
+
+void kt_check_object_rule(kt_checked *c, const kt_rule *rule) {
+    const walk w = { .causes = c->causes, .c = c, .rule = rule };
+    walk_path(&w, rule->path, "", c->old, c->root);
 }

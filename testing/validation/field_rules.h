@@ -1,12 +1,10 @@
-/* field_rules.h: tables of simple checks of a part of an object: where a value is, and what it must be. The messages
- * are the real server's. One thread. */
+/* field_rules.h: tables of simple checks of an object or a part of it: where a value is, and what it must be. The
+ * messages are the real server's. One thread. */
 #ifndef KT_VALIDATION_FIELD_RULES_H
 #define KT_VALIDATION_FIELD_RULES_H
 
 #include "testing/validation/address.h"
-#include "testing/values/causes.h"
-
-#include <yyjson.h>
+#include "testing/validation/checked.h"
 
 #define KT_ID_RANGE "must be between 0 and 2147483647, inclusive"
 #define KT_PORT_RANGE "must be between 1 and 65535, inclusive"
@@ -21,12 +19,16 @@ typedef struct kt_place {
 kt_place kt_place_of(const char *format, ...) KI_PRINTF(1, 2);
 
 typedef enum kt_rule_type {
-    KT_RULE_NUMBER,  /* at least `least` and at most `most`; otherwise `detail` */
-    KT_RULE_CHOICE,  /* one of `detail`, a list with commas */
-    KT_RULE_TEXT,    /* a text in which `check` finds no problem */
-    KT_RULE_PORT,    /* the number or name of a port */
-    KT_RULE_LABELS,  /* an object of labels */
-    KT_RULE_REQUIRED /* neither absent nor empty; otherwise `detail` */
+    KT_RULE_NUMBER,   /* at least `least` and at most `most`; otherwise `detail` */
+    KT_RULE_CHOICE,   /* one of `detail`, a list with commas */
+    KT_RULE_TEXT,     /* a text in which `check` finds no problem */
+    KT_RULE_PORT,     /* the number or name of a port */
+    KT_RULE_VALUE,    /* a value in which `check_value` finds no problem */
+    KT_RULE_REQUIRED, /* neither absent nor empty; otherwise `detail` */
+    KT_RULE_GIVEN,    /* not absent; otherwise `detail` */
+    KT_RULE_KEEP, /* an update of the whole object does not change it; `detail`: the field in the error, if another */
+    KT_RULE_KEEP_UNSHOWN,  /* as KEEP; the error shows null */
+    KT_RULE_KEEP_FORBIDDEN /* as KEEP; `detail`: that of a Forbidden */
 } kt_rule_type;
 
 /* When a rule applies. Null is absent; empty is the text "" or the number 0. */
@@ -36,16 +38,20 @@ typedef enum kt_rule_presence {
     KT_ALWAYS     /* an absent member is empty */
 } kt_rule_presence;
 
-/* Adds the problems of a text. */
+/* Each adds the problems of a value. */
 typedef void kt_text_check(kt_causes *causes, const char *field, ki_str text);
+typedef void kt_value_check(kt_causes *causes, const char *field, yyjson_val *val);
 
+/* The steps of a path are members: "a.b" is not checked without "a", "a!.b" is. "a[]": each element of a list; "a<>":
+ * each element, and the error does not show its index. */
 typedef struct kt_rule {
     kt_rule_type type;
     kt_rule_presence presence;
-    const char *path; /* members with dots between them; "name[]": each element of a list */
+    const char *path;
     const char *detail;
     int64_t least, most;
     kt_text_check *check;
+    kt_value_check *check_value;
 } kt_rule;
 
 #define KT_NUMBER(path_, presence_, least_, most_, detail_) \
@@ -60,22 +66,36 @@ typedef struct kt_rule {
     { .type = KT_RULE_TEXT, .presence = (presence_), .path = (path_), .check = (check_) }
 #define KT_PORT(path_, presence_) \
     { .type = KT_RULE_PORT, .presence = (presence_), .path = (path_) }
-#define KT_LABELS(path_) \
-    { .type = KT_RULE_LABELS, .presence = KT_IF_GIVEN, .path = (path_) }
+#define KT_VALUE(path_, check_) \
+    { .type = KT_RULE_VALUE, .presence = KT_IF_GIVEN, .path = (path_), .check_value = (check_) }
 #define KT_REQUIRED(path_, detail_) \
     { .type = KT_RULE_REQUIRED, .presence = KT_ALWAYS, .path = (path_), .detail = (detail_) }
+#define KT_GIVEN(path_, detail_) \
+    { .type = KT_RULE_GIVEN, .presence = KT_ALWAYS, .path = (path_), .detail = (detail_) }
+#define KT_KEEP_AS(path_, field_) \
+    { .type = KT_RULE_KEEP, .presence = KT_ALWAYS, .path = (path_), .detail = (field_) }
+#define KT_KEEP(path_) KT_KEEP_AS(path_, NULL)
+#define KT_KEEP_UNSHOWN(path_) \
+    { .type = KT_RULE_KEEP_UNSHOWN, .presence = KT_ALWAYS, .path = (path_) }
+#define KT_KEEP_FORBIDDEN(path_, detail_) \
+    { .type = KT_RULE_KEEP_FORBIDDEN, .presence = KT_ALWAYS, .path = (path_), .detail = (detail_) }
 
 /* Adds the problems of `val` and what is below it. `path`: its place, such as "spec"; "" for a root. */
 void kt_check_rules(kt_causes *causes, const char *path, yyjson_val *val, const kt_rule *rules, size_t count);
 #define KT_CHECK_RULES(causes, path, val, rules) \
     kt_check_rules((causes), (path), (val), (rules), sizeof(rules) / sizeof((rules)[0]))
+/* Applies a rule to a whole object. */
+void kt_check_object_rule(kt_checked *c, const kt_rule *rule);
+
+/* Adds an "Invalid value", unless `why` is NULL. */
+void kt_add_problem(kt_causes *causes, const char *field, ki_str text, const char *why);
 
 /* Adds an "Invalid value" with a number. */
 void kt_add_number(kt_causes *causes, const char *field, int64_t number, const char *detail);
-void kt_check_labels(kt_causes *causes, const char *field, yyjson_val *labels);
 /* Returns true for an absent value and for null. */
 bool kt_is_absent(yyjson_val *val);
 
+kt_value_check kt_check_labels;
 kt_text_check kt_check_value;     /* a label's value */
 kt_text_check kt_check_dns_label; /* "web-1" */
 kt_text_check kt_check_subdomain; /* "example.com" */

@@ -3,335 +3,285 @@
 
 #include "src/object/label.h"
 #include "testing/validation/amounts.h"
+#include "testing/validation/field_rules.h"
 #include "testing/validation/validate.h"
-#include "testing/values/json.h"
-
-#include <stdio.h>
-
-enum {
-    FIELD_SIZE = 512,
-    PORT_MAX = 65535
-};
-
-typedef enum rule_type {
-    REQUIRED,      /* is neither absent, empty nor 0; `text`: the detail */
-    GIVEN,         /* is neither absent nor null; `text`: the detail */
-    CHOICE,        /* is one of `text` */
-    LEAST,         /* is not below `number`; `text`: the detail */
-    LABEL,         /* is a DNS label */
-    SUBDOMAIN,     /* is a DNS subdomain */
-    SUBDOMAIN_ANY, /* is a DNS subdomain in lower case; `text`: the detail, if another */
-    SUBDOMAIN_SET, /* as SUBDOMAIN, and not empty */
-    KEY,           /* is the name of a label */
-    KEY_ANY_CASE,  /* is the name of a label in lower case */
-    SEGMENT,       /* can be a part of a path */
-    DOMAIN_PATH,   /* is a path behind a domain */
-    PORT,          /* is the number of a port */
-    SELECTOR,      /* is a label selector */
-    NOT_NEGATIVE,  /* is a quantity of at least 0 */
-    KEEP,          /* an update does not change it; the error shows the new value; `text`: the field in the error */
-    KEEP_UNSHOWN,  /* as KEEP; the error shows null */
-    KEEP_FORBIDDEN /* as KEEP; `text`: the detail of a Forbidden */
-} rule_type;
-
-/* The steps of a path are members. "[]": each element; "<>": each element, and the error does not show its index;
- * "?": without this member, the rest is not checked. */
-typedef struct rule {
-    const char *group;
-    const char *plural;
-    const char *path;
-    rule_type type;
-    const char *text;
-    int64_t number;
-} rule;
-
-#define ADMISSION "admissionregistration.k8s.io"
-#define NETWORKING "networking.k8s.io"
-#define RBAC "rbac.authorization.k8s.io"
-#define STORAGE "storage.k8s.io"
 
 #define CASELESS \
     "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start and end with an " \
     "alphanumeric character (e.g. 'Example.com', regex used for validation is " \
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 
-static const rule rules[] = {
-    { ADMISSION, "mutatingadmissionpolicybindings", "spec.policyName", REQUIRED, "", 0 },
-    { ADMISSION, "mutatingadmissionpolicybindings", "spec.policyName", SUBDOMAIN, NULL, 0 },
-    { ADMISSION, "validatingadmissionpolicybindings", "spec.policyName", REQUIRED, "", 0 },
-    { ADMISSION, "validatingadmissionpolicybindings", "spec.policyName", SUBDOMAIN, NULL, 0 },
-    { ADMISSION, "mutatingwebhookconfigurations", "webhooks[].failurePolicy", CHOICE, "Fail,Ignore", 0 },
-    { ADMISSION, "mutatingwebhookconfigurations", "webhooks[].matchPolicy", CHOICE, "Equivalent,Exact", 0 },
-    { ADMISSION, "mutatingwebhookconfigurations", "webhooks[].reinvocationPolicy", CHOICE, "IfNeeded,Never", 0 },
-    { ADMISSION, "mutatingwebhookconfigurations", "webhooks[].sideEffects", CHOICE, "None,NoneOnDryRun", 0 },
-    { ADMISSION, "mutatingwebhookconfigurations", "webhooks[].namespaceSelector", SELECTOR, NULL, 0 },
-    { ADMISSION, "mutatingwebhookconfigurations", "webhooks[].objectSelector", SELECTOR, NULL, 0 },
-    { ADMISSION, "validatingwebhookconfigurations", "webhooks[].failurePolicy", CHOICE, "Fail,Ignore", 0 },
-    { ADMISSION, "validatingwebhookconfigurations", "webhooks[].matchPolicy", CHOICE, "Equivalent,Exact", 0 },
-    { ADMISSION, "validatingwebhookconfigurations", "webhooks[].sideEffects", CHOICE, "None,NoneOnDryRun", 0 },
-    { ADMISSION, "validatingwebhookconfigurations", "webhooks[].namespaceSelector", SELECTOR, NULL, 0 },
-    { ADMISSION, "validatingwebhookconfigurations", "webhooks[].objectSelector", SELECTOR, NULL, 0 },
-    { "apps", "controllerrevisions", "data", GIVEN, "data is mandatory", 0 },
-    { "apps", "controllerrevisions", "data", KEEP, NULL, 0 },
-    { "apps", "controllerrevisions", "revision", LEAST, KT_NOT_NEGATIVE, 0 },
-    { "autoscaling", "horizontalpodautoscalers", "spec.maxReplicas", REQUIRED, "", 0 },
-    { "autoscaling", "horizontalpodautoscalers", "spec.scaleTargetRef.kind", REQUIRED, "", 0 },
-    { "autoscaling", "horizontalpodautoscalers", "spec.scaleTargetRef.kind", SEGMENT, NULL, 0 },
-    { "autoscaling", "horizontalpodautoscalers", "spec.scaleTargetRef.name", REQUIRED, "", 0 },
-    { "autoscaling", "horizontalpodautoscalers", "spec.scaleTargetRef.name", SEGMENT, NULL, 0 },
-    { "autoscaling", "horizontalpodautoscalers", "status.currentReplicas", LEAST, KT_NOT_NEGATIVE, 0 },
-    { "autoscaling", "horizontalpodautoscalers", "status.desiredReplicas", LEAST, KT_NOT_NEGATIVE, 0 },
-    { "discovery.k8s.io", "endpointslices", "addressType", REQUIRED, "", 0 },
-    { "discovery.k8s.io", "endpointslices", "addressType", CHOICE, "FQDN,IPv4,IPv6", 0 },
-    { "discovery.k8s.io", "endpointslices", "addressType", KEEP_UNSHOWN, NULL, 0 },
-    { "discovery.k8s.io", "endpointslices", "endpoints[].addresses", REQUIRED, "", 0 },
-    { "discovery.k8s.io", "endpointslices", "endpoints[].nodeName", SUBDOMAIN, NULL, 0 },
-    { "discovery.k8s.io", "endpointslices", "endpoints[].hostname", LABEL, NULL, 0 },
-    { "discovery.k8s.io", "endpointslices", "ports[].name", LABEL, NULL, 0 },
-    { "discovery.k8s.io", "endpointslices", "ports[].protocol", CHOICE, "SCTP,TCP,UDP", 0 },
-    { "discovery.k8s.io", "endpointslices", "ports[].appProtocol", KEY, NULL, 0 },
-    { "", "endpoints", "subsets[].addresses[].hostname", LABEL, NULL, 0 },
-    { "", "endpoints", "subsets[].addresses[].nodeName", SUBDOMAIN, NULL, 0 },
-    { "", "endpoints", "subsets[].notReadyAddresses[].hostname", LABEL, NULL, 0 },
-    { "", "endpoints", "subsets[].notReadyAddresses[].nodeName", SUBDOMAIN, NULL, 0 },
-    { "", "endpoints", "subsets[].ports[].name", LABEL, NULL, 0 },
-    { "", "endpoints", "subsets[].ports[].port", PORT, NULL, 0 },
-    { "", "endpoints", "subsets[].ports[].protocol", CHOICE, "SCTP,TCP,UDP", 0 },
-    { "", "endpoints", "subsets[].ports[].appProtocol", KEY, NULL, 0 },
-    { NETWORKING, "ingressclasses", "spec.controller", REQUIRED, "", 0 },
-    { NETWORKING, "ingressclasses", "spec.controller", DOMAIN_PATH, NULL, 0 },
-    { NETWORKING, "ingressclasses", "spec.controller", KEEP, NULL, 0 },
-    { NETWORKING, "ingressclasses", "spec.parameters?.kind", REQUIRED, "", 0 },
-    { NETWORKING, "ingressclasses", "spec.parameters?.kind", SEGMENT, NULL, 0 },
-    { NETWORKING, "ingressclasses", "spec.parameters?.name", REQUIRED, "", 0 },
-    { NETWORKING, "ingressclasses", "spec.parameters?.name", SEGMENT, NULL, 0 },
-    { NETWORKING, "ingressclasses", "spec.parameters.apiGroup", SUBDOMAIN, NULL, 0 },
-    { NETWORKING, "ingressclasses", "spec.parameters.scope", CHOICE, "Cluster,Namespace", 0 },
-    { NETWORKING, "ipaddresses", "spec.parentRef", GIVEN, "", 0 },
-    { NETWORKING, "ipaddresses", "spec.parentRef", KEEP_UNSHOWN, NULL, 0 },
-    { NETWORKING, "ipaddresses", "spec.parentRef?.group", SUBDOMAIN, NULL, 0 },
-    { NETWORKING, "ipaddresses", "spec.parentRef?.resource", REQUIRED, "", 0 },
-    { NETWORKING, "ipaddresses", "spec.parentRef?.resource", SEGMENT, NULL, 0 },
-    { NETWORKING, "ipaddresses", "spec.parentRef?.name", REQUIRED, "", 0 },
-    { NETWORKING, "ipaddresses", "spec.parentRef?.name", SEGMENT, NULL, 0 },
-    { NETWORKING, "ipaddresses", "spec.parentRef?.namespace", SEGMENT, NULL, 0 },
-    { NETWORKING, "networkpolicies", "spec.podSelector", SELECTOR, NULL, 0 },
-    { NETWORKING, "networkpolicies", "spec.ingress[].ports[].protocol", CHOICE, "TCP,UDP,SCTP", 0 },
-    { NETWORKING, "networkpolicies", "spec.egress[].ports[].protocol", CHOICE, "TCP,UDP,SCTP", 0 },
-    { NETWORKING, "networkpolicies", "spec.policyTypes[]", CHOICE, "Ingress,Egress", 0 },
-    { "node.k8s.io", "runtimeclasses", "handler", REQUIRED, "", 0 },
-    { "node.k8s.io", "runtimeclasses", "handler", LABEL, NULL, 0 },
-    { "node.k8s.io", "runtimeclasses", "handler", KEEP_UNSHOWN, NULL, 0 },
-    { "", "persistentvolumes", "spec.accessModes", REQUIRED, "", 0 },
-    { "", "persistentvolumes", "spec.capacity", REQUIRED, "", 0 },
-    { "", "persistentvolumes", "spec.persistentVolumeReclaimPolicy", CHOICE, "Delete,Recycle,Retain", 0 },
-    { "", "persistentvolumes", "spec.volumeMode", CHOICE, "Block,Filesystem", 0 },
-    { "", "persistentvolumes", "spec.storageClassName", SUBDOMAIN, NULL, 0 },
-    { "policy", "poddisruptionbudgets", "spec.selector", SELECTOR, NULL, 0 },
-    { "policy", "poddisruptionbudgets", "spec.unhealthyPodEvictionPolicy", CHOICE, "AlwaysAllow,IfHealthyBudget", 0 },
-    { "policy", "poddisruptionbudgets", "status.disruptionsAllowed", LEAST, KT_NOT_NEGATIVE, 0 },
-    { "policy", "poddisruptionbudgets", "status.currentHealthy", LEAST, KT_NOT_NEGATIVE, 0 },
-    { "policy", "poddisruptionbudgets", "status.desiredHealthy", LEAST, KT_NOT_NEGATIVE, 0 },
-    { "policy", "poddisruptionbudgets", "status.expectedPods", LEAST, KT_NOT_NEGATIVE, 0 },
-    { RBAC, "clusterroles", "rules[].verbs", REQUIRED, "", 0 },
-    { RBAC, "clusterroles", "aggregationRule?.clusterRoleSelectors", REQUIRED,
-      "at least one clusterRoleSelector required if aggregationRule is non-nil", 0 },
-    { RBAC, "clusterroles", "aggregationRule?.clusterRoleSelectors[]", SELECTOR, NULL, 0 },
-    { RBAC, "roles", "rules[].verbs", REQUIRED, "", 0 },
-    { "scheduling.k8s.io", "priorityclasses", "value", KEEP_FORBIDDEN, "may not be changed in an update.", 0 },
-    { "scheduling.k8s.io", "priorityclasses", "preemptionPolicy", CHOICE, "PreemptLowerPriority,Never", 0 },
-    { "scheduling.k8s.io", "priorityclasses", "preemptionPolicy", KEEP, NULL, 0 },
-    { STORAGE, "csidrivers", "spec.attachRequired", KEEP, "spec.attachedRequired", 0 },
-    { STORAGE, "csidrivers", "spec.fsGroupPolicy", CHOICE, "File,None,ReadWriteOnceWithFSType", 0 },
-    { STORAGE, "csidrivers", "spec.volumeLifecycleModes<>", CHOICE, "Persistent,Ephemeral", 0 },
-    { STORAGE, "csidrivers", "spec.volumeLifecycleModes", KEEP, NULL, 0 },
-    { STORAGE, "csidrivers", "spec.nodeAllocatableUpdatePeriodSeconds", LEAST,
-      "must be greater than or equal to 10 seconds", 10 },
-    { STORAGE, "csinodes", "spec.drivers[].name", REQUIRED, "", 0 },
-    { STORAGE, "csinodes", "spec.drivers[].name", SUBDOMAIN_ANY, NULL, 0 },
-    { STORAGE, "csinodes", "spec.drivers[].nodeID", REQUIRED, "", 0 },
-    { STORAGE, "csinodes", "spec.drivers[].allocatable.count", LEAST, KT_NOT_NEGATIVE, 0 },
-    { STORAGE, "csistoragecapacities", "nodeTopology", SELECTOR, NULL, 0 },
-    { STORAGE, "csistoragecapacities", "nodeTopology", KEEP, NULL, 0 },
-    { STORAGE, "csistoragecapacities", "storageClassName", SUBDOMAIN_SET, NULL, 0 },
-    { STORAGE, "csistoragecapacities", "storageClassName", KEEP, NULL, 0 },
-    { STORAGE, "csistoragecapacities", "capacity", NOT_NEGATIVE, NULL, 0 },
-    { STORAGE, "storageclasses", "provisioner", REQUIRED, "", 0 },
-    { STORAGE, "storageclasses", "provisioner", KEY_ANY_CASE, NULL, 0 },
-    { STORAGE, "storageclasses", "provisioner", KEEP_UNSHOWN, NULL, 0 },
-    { STORAGE, "storageclasses", "parameters", KEEP_UNSHOWN, NULL, 0 },
-    { STORAGE, "storageclasses", "reclaimPolicy", CHOICE, "Delete,Retain", 0 },
-    { STORAGE, "storageclasses", "reclaimPolicy", KEEP_UNSHOWN, NULL, 0 },
-    { STORAGE, "storageclasses", "volumeBindingMode", CHOICE, "Immediate,WaitForFirstConsumer", 0 },
-    { STORAGE, "storageclasses", "volumeBindingMode", KEEP_UNSHOWN, NULL, 0 },
-    { STORAGE, "volumeattachments", "spec.attacher", REQUIRED, "", 0 },
-    { STORAGE, "volumeattachments", "spec.attacher", SUBDOMAIN_ANY, CASELESS, 0 },
-    { STORAGE, "volumeattachments", "spec.nodeName", SUBDOMAIN_SET, NULL, 0 },
-    { STORAGE, "volumeattachments", "spec", KEEP_UNSHOWN, NULL, 0 },
-    { STORAGE, "volumeattributesclasses", "driverName", REQUIRED, "", 0 },
-    { STORAGE, "volumeattributesclasses", "driverName", KEY_ANY_CASE, NULL, 0 },
-    { STORAGE, "volumeattributesclasses", "driverName", KEEP_FORBIDDEN, "updates to driverName are forbidden.", 0 },
-    { STORAGE, "volumeattributesclasses", "parameters", REQUIRED, "must contain at least one key/value pair", 0 },
-    { STORAGE, "volumeattributesclasses", "parameters", KEEP_FORBIDDEN, "updates to parameters are forbidden.", 0 },
-    { "resource.k8s.io", "resourceclaims", "spec", KEEP_UNSHOWN, NULL, 0 },
+/* ---- formats ---- */
+
+static void check_segment(kt_causes *causes, const char *field, ki_str text) {
+    kt_add_problem(causes, field, text, kt_validate_segment(text));
+}
+
+static void check_driver(kt_causes *causes, const char *field, ki_str text) {
+    kt_add_problem(causes, field, text, kt_validate_in_lower_case(text, ki_label_check_subdomain));
+}
+
+static void check_attacher(kt_causes *causes, const char *field, ki_str text) {
+    kt_add_problem(causes, field, text, kt_validate_in_lower_case(text, ki_label_check_subdomain) ? CASELESS : NULL);
+}
+
+static void check_provisioner(kt_causes *causes, const char *field, ki_str text) {
+    kt_add_problem(causes, field, text, kt_validate_in_lower_case(text, ki_label_check_key));
+}
+
+/* Checks for a path behind a domain. */
+static void check_domain_path(kt_causes *causes, const char *field, ki_str text) {
+    ki_str path, host = ki_str_split(text, '/', &path);
+    if (!host.size || !path.size)
+        kt_add_problem(causes, field, text, "must be a domain-prefixed path (such as \"acme.io/foo\")");
+    else
+        kt_add_problem(causes, field, host, ki_label_check_subdomain(host));
+}
+
+static void check_capacity(kt_causes *causes, const char *field, yyjson_val *val) {
+    kt_check_amount(causes, field, KI_STR(""), val);
+}
+
+/* ---- the rules of each kind ---- */
+
+static const kt_rule policy_bindings[] = {
+    KT_REQUIRED("spec!.policyName", ""),
+    KT_TEXT("spec.policyName", KT_IF_FILLED, kt_check_subdomain),
+};
+
+static const kt_rule webhooks[] = {
+    KT_CHOICE("webhooks[].failurePolicy", KT_IF_GIVEN, "Fail,Ignore"),
+    KT_CHOICE("webhooks[].matchPolicy", KT_IF_GIVEN, "Equivalent,Exact"),
+    KT_CHOICE("webhooks[].reinvocationPolicy", KT_IF_GIVEN, "IfNeeded,Never"),
+    KT_CHOICE("webhooks[].sideEffects", KT_IF_GIVEN, "None,NoneOnDryRun"),
+    KT_VALUE("webhooks[].namespaceSelector", kt_check_selector),
+    KT_VALUE("webhooks[].objectSelector", kt_check_selector),
+};
+
+static const kt_rule revisions[] = {
+    KT_GIVEN("data", "data is mandatory"),
+    KT_KEEP("data"),
+    KT_NOT_BELOW_0("revision"),
+};
+
+static const kt_rule autoscalers[] = {
+    KT_REQUIRED("spec!.maxReplicas", ""),
+    KT_REQUIRED("spec!.scaleTargetRef!.kind", ""),
+    KT_TEXT("spec.scaleTargetRef.kind", KT_IF_FILLED, check_segment),
+    KT_REQUIRED("spec!.scaleTargetRef!.name", ""),
+    KT_TEXT("spec.scaleTargetRef.name", KT_IF_FILLED, check_segment),
+    KT_NOT_BELOW_0("status.currentReplicas"),
+    KT_NOT_BELOW_0("status.desiredReplicas"),
+};
+
+static const kt_rule endpoint_slices[] = {
+    KT_REQUIRED("addressType", ""),
+    KT_CHOICE("addressType", KT_IF_GIVEN, "FQDN,IPv4,IPv6"),
+    KT_KEEP_UNSHOWN("addressType"),
+    KT_REQUIRED("endpoints[].addresses", ""),
+    KT_TEXT("endpoints[].nodeName", KT_IF_FILLED, kt_check_subdomain),
+    KT_TEXT("endpoints[].hostname", KT_IF_FILLED, kt_check_dns_label),
+    KT_TEXT("ports[].name", KT_IF_FILLED, kt_check_dns_label),
+    KT_CHOICE("ports[].protocol", KT_IF_GIVEN, "SCTP,TCP,UDP"),
+    KT_TEXT("ports[].appProtocol", KT_IF_FILLED, kt_check_key),
+};
+
+static const kt_rule endpoints[] = {
+    KT_TEXT("subsets[].addresses[].hostname", KT_IF_FILLED, kt_check_dns_label),
+    KT_TEXT("subsets[].addresses[].nodeName", KT_IF_FILLED, kt_check_subdomain),
+    KT_TEXT("subsets[].notReadyAddresses[].hostname", KT_IF_FILLED, kt_check_dns_label),
+    KT_TEXT("subsets[].notReadyAddresses[].nodeName", KT_IF_FILLED, kt_check_subdomain),
+    KT_TEXT("subsets[].ports[].name", KT_IF_FILLED, kt_check_dns_label),
+    KT_NUMBER("subsets[].ports[].port", KT_ALWAYS, 1, UINT16_MAX, KT_PORT_RANGE),
+    KT_CHOICE("subsets[].ports[].protocol", KT_IF_GIVEN, "SCTP,TCP,UDP"),
+    KT_TEXT("subsets[].ports[].appProtocol", KT_IF_FILLED, kt_check_key),
+};
+
+static const kt_rule ingress_classes[] = {
+    KT_REQUIRED("spec!.controller", ""),
+    KT_TEXT("spec.controller", KT_IF_FILLED, check_domain_path),
+    KT_KEEP("spec!.controller"),
+    KT_REQUIRED("spec.parameters.kind", ""),
+    KT_TEXT("spec.parameters.kind", KT_IF_FILLED, check_segment),
+    KT_REQUIRED("spec.parameters.name", ""),
+    KT_TEXT("spec.parameters.name", KT_IF_FILLED, check_segment),
+    KT_TEXT("spec.parameters.apiGroup", KT_IF_FILLED, kt_check_subdomain),
+    KT_CHOICE("spec.parameters.scope", KT_IF_GIVEN, "Cluster,Namespace"),
+};
+
+static const kt_rule addresses[] = {
+    KT_GIVEN("spec!.parentRef", ""),
+    KT_KEEP_UNSHOWN("spec!.parentRef"),
+    KT_TEXT("spec.parentRef.group", KT_IF_FILLED, kt_check_subdomain),
+    KT_REQUIRED("spec.parentRef.resource", ""),
+    KT_TEXT("spec.parentRef.resource", KT_IF_FILLED, check_segment),
+    KT_REQUIRED("spec.parentRef.name", ""),
+    KT_TEXT("spec.parentRef.name", KT_IF_FILLED, check_segment),
+    KT_TEXT("spec.parentRef.namespace", KT_IF_FILLED, check_segment),
+};
+
+static const kt_rule network_policies[] = {
+    KT_VALUE("spec.podSelector", kt_check_selector),
+    KT_CHOICE("spec.ingress[].ports[].protocol", KT_IF_GIVEN, "TCP,UDP,SCTP"),
+    KT_CHOICE("spec.egress[].ports[].protocol", KT_IF_GIVEN, "TCP,UDP,SCTP"),
+    KT_CHOICE("spec.policyTypes[]", KT_IF_GIVEN, "Ingress,Egress"),
+};
+
+static const kt_rule runtime_classes[] = {
+    KT_REQUIRED("handler", ""),
+    KT_TEXT("handler", KT_IF_FILLED, kt_check_dns_label),
+    KT_KEEP_UNSHOWN("handler"),
+};
+
+static const kt_rule volumes[] = {
+    KT_REQUIRED("spec!.accessModes", ""),
+    KT_REQUIRED("spec!.capacity", ""),
+    KT_CHOICE("spec.persistentVolumeReclaimPolicy", KT_IF_GIVEN, "Delete,Recycle,Retain"),
+    KT_CHOICE("spec.volumeMode", KT_IF_GIVEN, "Block,Filesystem"),
+    KT_TEXT("spec.storageClassName", KT_IF_FILLED, kt_check_subdomain),
+};
+
+static const kt_rule disruption_budgets[] = {
+    KT_VALUE("spec.selector", kt_check_selector),
+    KT_CHOICE("spec.unhealthyPodEvictionPolicy", KT_IF_GIVEN, "AlwaysAllow,IfHealthyBudget"),
+    KT_NOT_BELOW_0("status.disruptionsAllowed"),
+    KT_NOT_BELOW_0("status.currentHealthy"),
+    KT_NOT_BELOW_0("status.desiredHealthy"),
+    KT_NOT_BELOW_0("status.expectedPods"),
+};
+
+static const kt_rule cluster_roles[] = {
+    KT_REQUIRED("rules[].verbs", ""),
+    KT_REQUIRED("aggregationRule.clusterRoleSelectors",
+                "at least one clusterRoleSelector required if aggregationRule is non-nil"),
+    KT_VALUE("aggregationRule.clusterRoleSelectors[]", kt_check_selector),
+};
+
+static const kt_rule roles[] = {
+    KT_REQUIRED("rules[].verbs", ""),
+};
+
+static const kt_rule priority_classes[] = {
+    KT_KEEP_FORBIDDEN("value", "may not be changed in an update."),
+    KT_CHOICE("preemptionPolicy", KT_IF_GIVEN, "PreemptLowerPriority,Never"),
+    KT_KEEP("preemptionPolicy"),
+};
+
+static const kt_rule csi_drivers[] = {
+    KT_KEEP_AS("spec!.attachRequired", "spec.attachedRequired"),
+    KT_CHOICE("spec.fsGroupPolicy", KT_IF_GIVEN, "File,None,ReadWriteOnceWithFSType"),
+    KT_CHOICE("spec.volumeLifecycleModes<>", KT_IF_GIVEN, "Persistent,Ephemeral"),
+    KT_KEEP("spec!.volumeLifecycleModes"),
+    KT_NUMBER("spec.nodeAllocatableUpdatePeriodSeconds", KT_IF_GIVEN, 10, INT64_MAX,
+              "must be greater than or equal to 10 seconds"),
+};
+
+static const kt_rule csi_nodes[] = {
+    KT_REQUIRED("spec.drivers[].name", ""),
+    KT_TEXT("spec.drivers[].name", KT_IF_FILLED, check_driver),
+    KT_REQUIRED("spec.drivers[].nodeID", ""),
+    KT_NOT_BELOW_0("spec.drivers[].allocatable.count"),
+};
+
+static const kt_rule storage_capacities[] = {
+    KT_VALUE("nodeTopology", kt_check_selector),
+    KT_KEEP("nodeTopology"),
+    KT_TEXT("storageClassName", KT_ALWAYS, kt_check_subdomain),
+    KT_KEEP("storageClassName"),
+    KT_VALUE("capacity", check_capacity),
+};
+
+static const kt_rule storage_classes[] = {
+    KT_REQUIRED("provisioner", ""),
+    KT_TEXT("provisioner", KT_IF_FILLED, check_provisioner),
+    KT_KEEP_UNSHOWN("provisioner"),
+    KT_KEEP_UNSHOWN("parameters"),
+    KT_CHOICE("reclaimPolicy", KT_IF_GIVEN, "Delete,Retain"),
+    KT_KEEP_UNSHOWN("reclaimPolicy"),
+    KT_CHOICE("volumeBindingMode", KT_IF_GIVEN, "Immediate,WaitForFirstConsumer"),
+    KT_KEEP_UNSHOWN("volumeBindingMode"),
+};
+
+static const kt_rule attachments[] = {
+    KT_REQUIRED("spec!.attacher", ""),
+    KT_TEXT("spec.attacher", KT_IF_FILLED, check_attacher),
+    KT_TEXT("spec!.nodeName", KT_ALWAYS, kt_check_subdomain),
+    KT_KEEP_UNSHOWN("spec"),
+};
+
+static const kt_rule attributes_classes[] = {
+    KT_REQUIRED("driverName", ""),
+    KT_TEXT("driverName", KT_IF_FILLED, check_provisioner),
+    KT_KEEP_FORBIDDEN("driverName", "updates to driverName are forbidden."),
+    KT_REQUIRED("parameters", "must contain at least one key/value pair"),
+    KT_KEEP_FORBIDDEN("parameters", "updates to parameters are forbidden."),
+};
+
+static const kt_rule resource_claims[] = {
+    KT_KEEP_UNSHOWN("spec"),
+};
+
+typedef struct kind {
+    const char *group;
+    const char *plural;
+    const kt_rule *rules;
+    size_t count;
+} kind;
+
+#define OF(group, plural, rules) \
+    { (group), (plural), (rules), sizeof(rules) / sizeof((rules)[0]) }
+#define ADMISSION "admissionregistration.k8s.io"
+#define NETWORKING "networking.k8s.io"
+#define RBAC "rbac.authorization.k8s.io"
+#define STORAGE "storage.k8s.io"
+
+static const kind kinds[] = {
+    OF(ADMISSION, "mutatingadmissionpolicybindings", policy_bindings),
+    OF(ADMISSION, "validatingadmissionpolicybindings", policy_bindings),
+    OF(ADMISSION, "mutatingwebhookconfigurations", webhooks),
+    OF(ADMISSION, "validatingwebhookconfigurations", webhooks),
+    OF("apps", "controllerrevisions", revisions),
+    OF("autoscaling", "horizontalpodautoscalers", autoscalers),
+    OF("discovery.k8s.io", "endpointslices", endpoint_slices),
+    OF("", "endpoints", endpoints),
+    OF(NETWORKING, "ingressclasses", ingress_classes),
+    OF(NETWORKING, "ipaddresses", addresses),
+    OF(NETWORKING, "networkpolicies", network_policies),
+    OF("node.k8s.io", "runtimeclasses", runtime_classes),
+    OF("", "persistentvolumes", volumes),
+    OF("policy", "poddisruptionbudgets", disruption_budgets),
+    OF(RBAC, "clusterroles", cluster_roles),
+    OF(RBAC, "roles", roles),
+    OF("scheduling.k8s.io", "priorityclasses", priority_classes),
+    OF(STORAGE, "csidrivers", csi_drivers),
+    OF(STORAGE, "csinodes", csi_nodes),
+    OF(STORAGE, "csistoragecapacities", storage_capacities),
+    OF(STORAGE, "storageclasses", storage_classes),
+    OF(STORAGE, "volumeattachments", attachments),
+    OF(STORAGE, "volumeattributesclasses", attributes_classes),
+    OF("resource.k8s.io", "resourceclaims", resource_claims),
 };
 
 enum {
-    RULE_COUNT = sizeof rules / sizeof rules[0]
+    KIND_COUNT = sizeof kinds / sizeof kinds[0]
 };
 
-/* ---- values ---- */
-
-static bool is_missing(yyjson_val *val) {
-    return kt_is_nothing(val) || (yyjson_is_str(val) && yyjson_get_len(val) == 0) ||
-           (yyjson_is_int(val) && yyjson_get_sint(val) == 0);
+/* Returns NULL if no rule checks the resource. */
+static const kind *find(const ki_resource *resource) {
+    const kind *one = kinds, *end = kinds + KIND_COUNT;
+    while (one < end && (strcmp(one->group, resource->group) != 0 || strcmp(one->plural, resource->plural) != 0))
+        one++;
+    return one < end ? one : NULL;
 }
 
-/* Returns why a text is not of a format; NULL if it is, or if it is empty. */
-static const char *text_problem(const rule *one, ki_str text) {
-    const char *why;
-    if (!text.size && one->type != SUBDOMAIN_SET)
-        return NULL;
-    switch (one->type) {
-    case LABEL:
-        return kt_validate_dns_label(text);
-    case SUBDOMAIN_ANY:
-        why = kt_validate_in_lower_case(text, ki_label_check_subdomain);
-        return why && one->text ? one->text : why;
-    case SUBDOMAIN:
-    case SUBDOMAIN_SET:
-        return ki_label_check_subdomain(text);
-    case KEY:
-        return ki_label_check_key(text);
-    case KEY_ANY_CASE:
-        return kt_validate_in_lower_case(text, ki_label_check_key);
-    case SEGMENT:
-        return kt_validate_segment(text);
-    default:
-        return NULL;
-    }
-}
-
-static void check_kept(kt_checked *c, const rule *one, const char *field, yyjson_val *old, yyjson_val *val) {
-    if (!c->old || kt_is_same(c, old, val))
-        return;
-    if (one->type == KEEP_FORBIDDEN)
-        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, field, KI_STR(""), one->text);
-    else
-        kt_add_json(c, one->text ? one->text : field, one->type == KEEP ? val : NULL, KT_IMMUTABLE);
-}
-
-static void check_domain_path(kt_checked *c, const char *field, ki_str text) {
-    ki_str path, host = ki_str_split(text, '/', &path);
-    const char *why = ki_label_check_subdomain(host);
-    if (!text.size)
-        return;
-    if (!host.size || !path.size)
-        kt_causes_add(c->causes, KT_CAUSE_INVALID, field, text,
-                      "must be a domain-prefixed path (such as \"acme.io/foo\")");
-    else if (why)
-        kt_causes_add(c->causes, KT_CAUSE_INVALID, field, host, why);
-}
-
-/* Checks a value. `old` is the one of the old object; NULL inside lists. */
-static void check_value(kt_checked *c, const rule *one, const char *field, yyjson_val *old, yyjson_val *val) {
-    const char *why = text_problem(one, kt_json_str(val));
-    int64_t number = yyjson_get_sint(val);
-    switch (one->type) {
-    case REQUIRED:
-        if (is_missing(val))
-            kt_causes_add(c->causes, KT_CAUSE_REQUIRED, field, KI_STR(""), one->text);
-        break;
-    case GIVEN:
-        if (!val || yyjson_is_null(val))
-            kt_causes_add(c->causes, KT_CAUSE_REQUIRED, field, KI_STR(""), one->text);
-        break;
-    case CHOICE:
-        kt_check_one_of(c->causes, field, val, one->text);
-        break;
-    case LEAST:
-        kt_check_least(c, field, val, one->number, one->text);
-        break;
-    case PORT:
-        if (number < 1 || number > PORT_MAX)
-            kt_add_json(c, field, val, "must be between 1 and 65535, inclusive");
-        break;
-    case DOMAIN_PATH:
-        check_domain_path(c, field, kt_json_str(val));
-        break;
-    case NOT_NEGATIVE:
-        kt_check_amount(c->causes, field, KI_STR(""), val);
-        break;
-    case SELECTOR:
-        kt_check_selector(c->causes, field, val);
-        break;
-    case KEEP:
-    case KEEP_UNSHOWN:
-    case KEEP_FORBIDDEN:
-        check_kept(c, one, field, old, val);
-        break;
-    default:
-        if (why)
-            kt_causes_add(c->causes, KT_CAUSE_INVALID, field, yyjson_is_str(val) ? kt_json_str(val) : KI_STR(""), why);
-    }
-}
-
-/* ---- paths ---- */
-
-static void walk(kt_checked *c, const rule *one, const char *rest, char field[FIELD_SIZE], yyjson_val *old,
-                 yyjson_val *val);
-
-/* Checks the elements of a list. `rest` is the path behind their brackets. */
-static void walk_each(kt_checked *c, const rule *one, const char *rest, char field[FIELD_SIZE], yyjson_val *val) {
-    size_t end = strlen(field), index, count;
-    yyjson_val *element;
-    yyjson_arr_foreach(val, index, count, element) {
-        if (kt_causes_is_full(c->causes))
-            break;
-        if (rest[-1] == ']')
-            snprintf(field + end, FIELD_SIZE - end, "[%zu]", index);
-        walk(c, one, rest, field, NULL, element);
-    }
-    field[end] = '\0';
-}
-
-/* Checks the values at the path `rest` below `val`, whose own path is `field`. */
-static void walk(kt_checked *c, const rule *one, const char *rest, char field[FIELD_SIZE], yyjson_val *old,
-                 yyjson_val *val) {
-    if (!*rest) {
-        check_value(c, one, field, old, val);
-        return;
-    }
-    rest += *rest == '.';
-    size_t end = strlen(field), size = strcspn(rest, ".[<?");
-    yyjson_val *member = yyjson_obj_getn(val, rest, size);
-    const char *next = rest + size + (rest[size] == '?');
-    if (rest[size] == '?' && (!member || yyjson_is_null(member)))
-        return;
-    snprintf(field + end, FIELD_SIZE - end, "%s%.*s", end ? "." : "", (int)size, rest);
-    if (*next == '[' || *next == '<')
-        walk_each(c, one, next + 2, field, member);
-    else
-        walk(c, one, next, field, yyjson_obj_getn(old, rest, size), member);
-    field[end] = '\0';
-}
-
-static bool is_of(const rule *one, const ki_resource *resource, bool is_status) {
-    return strcmp(one->group, resource->group) == 0 && strcmp(one->plural, resource->plural) == 0 &&
-           (strncmp(one->path, "status.", 7) == 0) == is_status;
-}
-
-bool kt_rules_has(const ki_resource *resource, bool is_status) {
-    size_t i = 0;
-    while (i < RULE_COUNT && !is_of(&rules[i], resource, is_status))
-        i++;
-    return i < RULE_COUNT;
+bool kt_rules_has(const ki_resource *resource) {
+    return find(resource) != NULL;
 }
 
 void kt_rules_check(kt_checked *c, const ki_resource *resource, bool is_status) {
-    char field[FIELD_SIZE] = "";
-    for (size_t i = 0; i < RULE_COUNT; i++) {
-        if (is_of(&rules[i], resource, is_status))
-            walk(c, &rules[i], rules[i].path, field, c->old, c->root);
+    const kind *found = find(resource);
+    for (size_t i = 0; found && i < found->count; i++) {
+        if ((strncmp(found->rules[i].path, "status.", sizeof "status." - 1) == 0) == is_status)
+            kt_check_object_rule(c, &found->rules[i]);
     }
 }

@@ -22,7 +22,7 @@ static void pod(kt_checked *c) {
         kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.nodeName", KI_STR(""),
                       "cannot be set until all schedulingGates have been cleared");
     if (c->old)
-        kt_validate_pod_update(c->causes, c->arena.allocator, c->old_spec, c->spec);
+        kt_validate_pod_update(c);
 }
 
 static void service(kt_checked *c) {
@@ -116,7 +116,7 @@ static const kind *find(const ki_resource *resource, bool is_status) {
 }
 
 bool kt_validate_knows(const ki_resource *resource) {
-    return find(resource, false) || kt_rules_has(resource, false);
+    return find(resource, false) || kt_rules_has(resource);
 }
 
 static void check(kt_causes *causes, const ki_allocator *allocator, const kt_validated *given, yyjson_val *old_root,

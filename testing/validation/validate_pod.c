@@ -6,8 +6,6 @@
 #include "testing/validation/validate_container.h"
 #include "testing/validation/validate_pod_volume.h"
 #include "testing/validation/validate_scheduling.h"
-#include "testing/values/arena.h"
-#include "testing/values/equal.h"
 #include "testing/values/json.h"
 
 #include <stdio.h>
@@ -96,51 +94,17 @@ void kt_validate_pod_spec(kt_causes *causes, const char *path, yyjson_val *spec,
 
 /* ---- updates ---- */
 
-/* Returns true if two lists of containers differ only in their images. */
-static bool same_containers(kt_arena *arena, yyjson_val *old, yyjson_val *now) {
-    size_t index, count;
-    yyjson_val *one;
-    yyjson_arr_iter others = yyjson_arr_iter_with(now);
-    yyjson_arr_foreach(old, index, count, one) {
-        yyjson_val *other = yyjson_arr_iter_next(&others), *key, *val;
-        size_t k, key_count;
-        if (yyjson_obj_size(one) - (yyjson_obj_get(one, "image") != NULL) !=
-            yyjson_obj_size(other) - (yyjson_obj_get(other, "image") != NULL))
-            return false;
-        yyjson_obj_foreach(one, k, key_count, key, val) {
-            ki_str name = kt_json_str(key);
-            if (!ki_str_equals(name, "image") && !kt_equal(arena, val, yyjson_obj_getn(other, name.data, name.size)))
-                return false;
-        }
-    }
-    return true;
-}
-
-/* Returns true if two specs differ only in what an update can change. */
-static bool same_spec(kt_arena *arena, yyjson_val *old, yyjson_val *now) {
-    /* The last two: of a pod that waits at a gate. */
-    static const char *const changeable[] = { "activeDeadlineSeconds", "tolerations", "schedulingGates", "nodeSelector",
-                                              "affinity" };
-    size_t changeable_count = sizeof changeable / sizeof changeable[0];
-    if (!yyjson_arr_size(yyjson_obj_get(old, "schedulingGates")))
-        changeable_count -= 2;
-    yyjson_val *specs[2] = { old, now }, *key, *val;
-    size_t index, count;
-    for (size_t side = 0; side < 2; side++) {
-        yyjson_obj_foreach(specs[side], index, count, key, val) {
-            ki_str name = kt_json_str(key);
-            yyjson_val *other = yyjson_obj_getn(specs[!side], name.data, name.size);
-            bool same = ki_str_equals(name, "containers") || ki_str_equals(name, "initContainers")
-                            ? same_containers(arena, val, other)
-                            : (yyjson_is_null(val) && !other) || kt_equal(arena, val, other);
-            for (size_t i = 0; i < changeable_count; i++)
-                same = same || ki_str_equals(name, changeable[i]);
-            bool is_empty = !other && (yyjson_is_ctn(val) ? yyjson_get_len(val) == 0 : false);
-            if (!same && !is_empty)
-                return false;
-        }
-    }
-    return true;
+/* Returns true if an update changes only what it can change. `is_gated`: the pod waits at a gate. */
+static bool is_spec_kept(kt_checked *c, bool is_gated) {
+    static const char *const changeable[] = { "nodeSelector", "affinity", /* of a pod that waits */
+                                              "containers",   "initContainers",  "activeDeadlineSeconds",
+                                              "tolerations",  "schedulingGates", NULL };
+    static const char *const image[] = { "image", NULL };
+    bool is_kept = kt_is_same_but(c, c->old_spec, c->spec, is_gated ? changeable : changeable + 2);
+    for (size_t i = 2; i < 4; i++)
+        is_kept = is_kept && kt_is_list_same_but(c, yyjson_obj_get(c->old_spec, changeable[i]),
+                                                 yyjson_obj_get(c->spec, changeable[i]), image);
+    return is_kept;
 }
 
 /* Checks that a deadline is not extended. */
@@ -156,30 +120,20 @@ static void check_deadline(kt_causes *causes, yyjson_val *old, yyjson_val *now) 
         kt_add_number(causes, field, seconds, "must be less than or equal to previous value");
 }
 
-/* Returns true if a toleration differs from `old` in its seconds at most. */
-static bool is_toleration(kt_arena *arena, yyjson_val *old, yyjson_val *now) {
-    static const char *const members[] = { "key", "operator", "value", "effect" };
-    bool is_same = true;
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-        yyjson_val *a = yyjson_obj_get(old, members[i]), *b = yyjson_obj_get(now, members[i]);
-        is_same = is_same &&
-                  (kt_is_absent(a) || kt_is_absent(b) ? kt_is_absent(a) == kt_is_absent(b) : kt_equal(arena, a, b));
-    }
-    return is_same;
-}
-
 /* Checks that no toleration is removed. */
-static void check_tolerations(kt_causes *causes, kt_arena *arena, yyjson_val *old_list, yyjson_val *list) {
+static void check_tolerations(kt_checked *c) {
+    static const char *const seconds[] = { "tolerationSeconds", NULL };
+    yyjson_val *old_list = yyjson_obj_get(c->old_spec, "tolerations"), *list = yyjson_obj_get(c->spec, "tolerations");
     size_t index, count, k, new_count, compared = 0;
     yyjson_val *old, *one;
     yyjson_arr_foreach(old_list, index, count, old) {
         bool is_kept = false;
         yyjson_arr_foreach(list, k, new_count, one) {
-            is_kept = is_kept || compared++ > COMPARED_MAX || is_toleration(arena, old, one);
+            is_kept = is_kept || compared++ > COMPARED_MAX || kt_is_same_but(c, old, one, seconds);
         }
         if (is_kept)
             continue;
-        kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "spec.tolerations", KI_STR(""),
+        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.tolerations", KI_STR(""),
                       "existing toleration can not be modified except its tolerationSeconds");
         return;
     }
@@ -204,20 +158,20 @@ static void check_gates(kt_causes *causes, yyjson_val *old_list, yyjson_val *lis
 }
 
 /* Returns true if `now` begins with the elements of `old`. */
-static bool begins_with(kt_arena *arena, yyjson_val *now, yyjson_val *old) {
+static bool begins_with(kt_checked *c, yyjson_val *now, yyjson_val *old) {
     size_t index, count;
     yyjson_val *one;
     yyjson_arr_iter others = yyjson_arr_iter_with(now);
     yyjson_arr_foreach(old, index, count, one) {
         yyjson_val *other = yyjson_arr_iter_next(&others);
-        if (!other || !kt_equal(arena, one, other))
+        if (!other || !kt_is_same(c, one, other))
             return false;
     }
     return true;
 }
 
 /* Checks that the nodes a gated pod requires become fewer. */
-static void check_required_nodes(kt_causes *causes, kt_arena *arena, yyjson_val *old_affinity, yyjson_val *affinity) {
+static void check_required_nodes(kt_checked *c, yyjson_val *old_affinity, yyjson_val *affinity) {
     static const char required[] = "requiredDuringSchedulingIgnoredDuringExecution", terms[] = "nodeSelectorTerms";
     static const char field[] = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution."
                                 "nodeSelectorTerms";
@@ -227,7 +181,7 @@ static void check_required_nodes(kt_causes *causes, kt_arena *arena, yyjson_val 
     yyjson_arr_iter terms_now = yyjson_arr_iter_with(now);
     size_t index, count;
     if (yyjson_arr_size(old) && yyjson_arr_size(old) != yyjson_arr_size(now)) {
-        kt_causes_add(causes, KT_CAUSE_INVALID, field, KI_STR(""),
+        kt_causes_add(c->causes, KT_CAUSE_INVALID, field, KI_STR(""),
                       "no additions/deletions to non-empty NodeSelectorTerms list are allowed");
         return;
     }
@@ -238,58 +192,49 @@ static void check_required_nodes(kt_causes *causes, kt_arena *arena, yyjson_val 
         yyjson_val *new_fields = yyjson_obj_get(other, "matchFields");
         bool was_empty = !yyjson_arr_size(expressions) && !yyjson_arr_size(fields);
         if ((was_empty && (yyjson_arr_size(new_expressions) || yyjson_arr_size(new_fields))) ||
-            !begins_with(arena, new_expressions, expressions) || !begins_with(arena, new_fields, fields))
-            kt_validate_add(causes, KT_CAUSE_INVALID, KI_STR(""), true,
+            !begins_with(c, new_expressions, expressions) || !begins_with(c, new_fields, fields))
+            kt_validate_add(c->causes, KT_CAUSE_INVALID, KI_STR(""), true,
                             "only additions are allowed (no mutations or deletions)", "%s[%zu]", field, index);
     }
 }
 
 /* Checks that an update of a gated pod adds to what its node must be. Returns false if it changes another affinity. */
-static bool check_gated(kt_causes *causes, kt_arena *arena, yyjson_val *old_spec, yyjson_val *spec) {
-    static const char *const others[] = { "podAffinity", "podAntiAffinity" };
-    yyjson_val *old_affinity = yyjson_obj_get(old_spec, "affinity"), *affinity = yyjson_obj_get(spec, "affinity");
-    yyjson_val *labels = yyjson_obj_get(spec, "nodeSelector"), *key, *val;
-    kt_checked c = { .causes = causes };
+static bool check_gated(kt_checked *c) {
+    static const char *const of_node[] = { "nodeAffinity", NULL };
+    yyjson_val *old_affinity = yyjson_obj_get(c->old_spec, "affinity"), *affinity = yyjson_obj_get(c->spec, "affinity");
+    yyjson_val *labels = yyjson_obj_get(c->spec, "nodeSelector"), *key, *val;
     size_t index, count;
-    bool is_kept = true, is_same = true;
-    yyjson_obj_foreach(yyjson_obj_get(old_spec, "nodeSelector"), index, count, key, val) {
+    bool is_kept = true;
+    yyjson_obj_foreach(yyjson_obj_get(c->old_spec, "nodeSelector"), index, count, key, val) {
         ki_str name = kt_json_str(key);
-        yyjson_val *now = yyjson_obj_getn(labels, name.data, name.size);
-        is_kept = is_kept && now && kt_equal(arena, val, now);
+        is_kept = is_kept && kt_is_same(c, val, yyjson_obj_getn(labels, name.data, name.size));
     }
     if (!is_kept)
-        kt_add_json(&c, "spec.nodeSelector", labels,
+        kt_add_json(c, "spec.nodeSelector", labels,
                     "only additions to spec.nodeSelector are allowed (no mutations or deletions)");
-    check_required_nodes(causes, arena, old_affinity, affinity);
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        yyjson_val *old = yyjson_obj_get(old_affinity, others[i]), *now = yyjson_obj_get(affinity, others[i]);
-        is_same = is_same && (kt_is_nothing(old) || kt_is_nothing(now) ? kt_is_nothing(old) == kt_is_nothing(now)
-                                                                       : kt_equal(arena, old, now));
-    }
-    return is_same;
+    check_required_nodes(c, old_affinity, affinity);
+    return kt_is_same_but(c, old_affinity, affinity, of_node);
 }
 
-void kt_validate_pod_update(kt_causes *causes, const ki_allocator *allocator, yyjson_val *old_spec, yyjson_val *spec) {
+void kt_validate_pod_update(kt_checked *c) {
     static const char deadline[] = "activeDeadlineSeconds", gates[] = "schedulingGates";
     static const char *const lists[] = { "containers", "initContainers" };
-    kt_arena arena;
+    yyjson_val *old_gates = yyjson_obj_get(c->old_spec, gates);
+    bool is_gated = yyjson_arr_size(old_gates) > 0;
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
-        if (yyjson_arr_size(yyjson_obj_get(old_spec, lists[i])) == yyjson_arr_size(yyjson_obj_get(spec, lists[i])))
+        if (yyjson_arr_size(yyjson_obj_get(c->old_spec, lists[i])) ==
+            yyjson_arr_size(yyjson_obj_get(c->spec, lists[i])))
             continue;
-        kt_validate_add(causes, KT_CAUSE_FORBIDDEN, KI_STR(""), true, "pod updates may not add or remove containers",
+        kt_validate_add(c->causes, KT_CAUSE_FORBIDDEN, KI_STR(""), true, "pod updates may not add or remove containers",
                         "spec.%s", lists[i]);
         return;
     }
-    check_deadline(causes, yyjson_obj_get(old_spec, deadline), yyjson_obj_get(spec, deadline));
-    kt_arena_init(&arena, allocator);
-    check_tolerations(causes, &arena, yyjson_obj_get(old_spec, "tolerations"), yyjson_obj_get(spec, "tolerations"));
-    check_gates(causes, yyjson_obj_get(old_spec, gates), yyjson_obj_get(spec, gates));
-    bool same = same_spec(&arena, old_spec, spec);
-    if (yyjson_arr_size(yyjson_obj_get(old_spec, gates)))
-        same = check_gated(causes, &arena, old_spec, spec) && same;
-    if (arena.failed)
-        causes->text.failed = KI_ERR_NO_MEMORY;
-    else if (!same)
-        kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "spec", KI_STR(""), UPDATES_FORBIDDEN);
-    kt_arena_free(&arena);
+    check_deadline(c->causes, yyjson_obj_get(c->old_spec, deadline), yyjson_obj_get(c->spec, deadline));
+    check_tolerations(c);
+    check_gates(c->causes, old_gates, yyjson_obj_get(c->spec, gates));
+    bool is_kept = is_spec_kept(c, is_gated);
+    if (is_gated)
+        is_kept = check_gated(c) && is_kept;
+    if (!is_kept && !c->arena.failed)
+        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec", KI_STR(""), UPDATES_FORBIDDEN);
 }

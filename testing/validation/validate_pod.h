@@ -2,14 +2,12 @@
 #ifndef KT_VALIDATION_VALIDATE_POD_H
 #define KT_VALIDATION_VALIDATE_POD_H
 
-#include "testing/values/causes.h"
-
-#include <yyjson.h>
+#include "testing/validation/checked.h"
 
 /* Adds the problems of `spec`. `path` is its place, such as "spec.template.spec". `stateful_set`: the spec of
  * the StatefulSet that has this template, whose claims are volumes too; NULL: none. */
 void kt_validate_pod_spec(kt_causes *causes, const char *path, yyjson_val *spec, yyjson_val *stateful_set);
 /* Adds a problem if an update changes fields of a pod that it cannot change. Both specs have their defaults. */
-void kt_validate_pod_update(kt_causes *causes, const ki_allocator *allocator, yyjson_val *old_spec, yyjson_val *spec);
+void kt_validate_pod_update(kt_checked *c);
 
 #endif

@@ -216,7 +216,7 @@ static void check_gates(kt_causes *causes, const char *path, yyjson_val *gates) 
 
 void kt_check_scheduling(kt_causes *causes, const char *path, yyjson_val *spec) {
     static const kt_rule rules[] = {
-        KT_LABELS("nodeSelector"),
+        KT_VALUE("nodeSelector", kt_check_labels),
         KT_NUMBER("topologySpreadConstraints[].maxSkew", KT_ALWAYS, 1, INT64_MAX, "must be greater than zero"),
         KT_REQUIRED("topologySpreadConstraints[].topologyKey", "can not be empty"),
         KT_CHOICE("topologySpreadConstraints[].whenUnsatisfiable", KT_ALWAYS, "DoNotSchedule,ScheduleAnyway"),

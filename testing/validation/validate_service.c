@@ -232,7 +232,7 @@ void kt_validate_service_spec(kt_causes *causes, yyjson_val *old_spec, yyjson_va
         KT_CHOICE("ports[].protocol", KT_IF_FILLED, "SCTP,TCP,UDP"),
         KT_PORT("ports[].targetPort", KT_IF_FILLED),
         KT_TEXT("ports[].appProtocol", KT_IF_GIVEN, kt_check_key),
-        KT_LABELS("selector"),
+        KT_VALUE("selector", kt_check_labels),
         KT_CHOICE("sessionAffinity", KT_IF_FILLED, "ClientIP,None"),
         KT_TEXT("externalIPs[]", KT_ALWAYS, check_external_address),
         KT_CHOICE("type", KT_IF_FILLED, "ClusterIP,ExternalName,LoadBalancer,NodePort"),

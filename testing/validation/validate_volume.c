@@ -15,21 +15,6 @@ enum {
     FIELD_SIZE = 512
 };
 
-/* Returns true if the requests differ in another resource than `but`, which can be NULL. */
-static bool has_other_requests(kt_checked *c, yyjson_val *old, yyjson_val *now, const char *but) {
-    yyjson_val *sides[2] = { old, now }, *key, *val;
-    size_t index, count;
-    for (size_t side = 0; side < 2; side++) {
-        yyjson_obj_foreach(sides[side], index, count, key, val) {
-            ki_str name = kt_json_str(key);
-            if (!(but && ki_str_equals(name, but)) &&
-                !kt_is_same(c, val, yyjson_obj_getn(sides[!side], name.data, name.size)))
-                return true;
-        }
-    }
-    return false;
-}
-
 /* Checks that a claim asks for more than the volume has, if it asks for less than before. */
 static void check_shrink(kt_checked *c, yyjson_val *old, yyjson_val *now) {
     yyjson_val *capacity = yyjson_obj_get(yyjson_obj_get(c->old, "status"), "capacity");
@@ -57,7 +42,7 @@ static void check_attributes_class(kt_checked *c) {
 /* Rejects a change of a claim's spec. A claim can get its volume and its class later; a bound one can ask for more. */
 static void check_claim_change(kt_checked *c) {
     static const char *const fixed[] = { "accessModes", "selector", "volumeMode", "dataSource", "dataSourceRef" };
-    static const char *const set_once[] = { "volumeName", "storageClassName" };
+    static const char *const set_once[] = { "volumeName", "storageClassName" }, *const grows[] = { "storage", NULL };
     yyjson_val *resources = yyjson_obj_get(c->spec, "resources"), *before = yyjson_obj_get(c->old_spec, "resources");
     bool is_bound = ki_str_equals(kt_json_get_str(yyjson_obj_get(c->old, "status"), "phase"), "Bound");
     bool is_changed = !kt_is_same(c, yyjson_obj_get(before, "limits"), yyjson_obj_get(resources, "limits"));
@@ -67,8 +52,8 @@ static void check_claim_change(kt_checked *c) {
         yyjson_val *was = yyjson_obj_get(c->old_spec, set_once[i]);
         is_changed |= !kt_is_nothing(was) && !kt_is_same(c, was, yyjson_obj_get(c->spec, set_once[i]));
     }
-    is_changed |= has_other_requests(c, yyjson_obj_get(before, "requests"), yyjson_obj_get(resources, "requests"),
-                                     is_bound ? "storage" : NULL);
+    is_changed |= !kt_is_same_but(c, yyjson_obj_get(before, "requests"), yyjson_obj_get(resources, "requests"),
+                                  is_bound ? grows : grows + 1);
     if (!is_bound)
         is_changed |= !kt_is_same(c, yyjson_obj_get(c->old_spec, "volumeAttributesClassName"),
                                   yyjson_obj_get(c->spec, "volumeAttributesClassName"));
@@ -227,17 +212,8 @@ enum {
 
 /* Returns true if a CSI source is `old`, at most with the secret to expand it, which an update can add. */
 static bool is_same_driver(kt_checked *c, yyjson_val *old, yyjson_val *now) {
-    static const char secret[] = "controllerExpandSecretRef";
-    size_t index, count;
-    yyjson_val *key, *val;
-    if (kt_json_has(old, secret) || !kt_json_has(now, secret) || yyjson_obj_size(now) != yyjson_obj_size(old) + 1)
-        return kt_is_same(c, old, now);
-    yyjson_obj_foreach(old, index, count, key, val) {
-        ki_str name = kt_json_str(key);
-        if (!kt_is_same(c, val, yyjson_obj_getn(now, name.data, name.size)))
-            return false;
-    }
-    return true;
+    static const char *const secret[] = { "controllerExpandSecretRef", NULL };
+    return kt_is_same_but(c, old, now, kt_json_has(old, secret[0]) ? secret + 1 : secret);
 }
 
 /* The error of the real server shows the difference too. */

@@ -386,23 +386,6 @@ static bool is_waiting(const kt_checked *c) {
            yyjson_get_sint(yyjson_obj_get(status, "active")) == 0;
 }
 
-/* Returns true if two objects are equal but for the members `but`, a list that NULL ends. */
-static bool same_but(kt_checked *c, yyjson_val *a, yyjson_val *b, const char *const *but) {
-    yyjson_val *sides[2] = { a, b }, *key, *val;
-    size_t index, count;
-    for (size_t side = 0; side < 2; side++) {
-        yyjson_obj_foreach(sides[side], index, count, key, val) {
-            ki_str name = kt_json_str(key);
-            bool is_same = kt_is_same(c, val, yyjson_obj_getn(sides[!side], name.data, name.size));
-            for (const char *const *one = but; *one; one++)
-                is_same = is_same || ki_str_equals(name, *one);
-            if (!is_same)
-                return false;
-        }
-    }
-    return true;
-}
-
 /* Returns true if an update changes the pods of a job only in what a job that waits can change. */
 static bool has_same_pods(kt_checked *c) {
     static const char *const parts[] = { "metadata", "spec", NULL }, *const labels[] = { "labels", "annotations",
@@ -411,18 +394,12 @@ static bool has_same_pods(kt_checked *c) {
                                           "containers",   "initContainers", NULL };
     static const char *const resources[] = { "resources", NULL };
     yyjson_val *old = yyjson_obj_get(c->old_spec, "template"), *now = yyjson_obj_get(c->spec, "template");
-    yyjson_val *old_pod = yyjson_obj_get(old, "spec"), *pod = yyjson_obj_get(now, "spec"), *container;
-    bool is_same = same_but(c, old, now, parts) && same_but(c, old_pod, pod, places) &&
-                   same_but(c, yyjson_obj_get(old, "metadata"), yyjson_obj_get(now, "metadata"), labels);
-    for (size_t i = 4; is_same && places[i]; i++) {
-        yyjson_val *list = yyjson_obj_get(pod, places[i]), *old_list = yyjson_obj_get(old_pod, places[i]);
-        yyjson_arr_iter others = yyjson_arr_iter_with(old_list);
-        size_t index, count;
-        is_same = yyjson_arr_size(list) == yyjson_arr_size(old_list);
-        yyjson_arr_foreach(list, index, count, container) {
-            is_same = is_same && same_but(c, yyjson_arr_iter_next(&others), container, resources);
-        }
-    }
+    yyjson_val *old_pod = yyjson_obj_get(old, "spec"), *pod = yyjson_obj_get(now, "spec");
+    bool is_same = kt_is_same_but(c, old, now, parts) && kt_is_same_but(c, old_pod, pod, places) &&
+                   kt_is_same_but(c, yyjson_obj_get(old, "metadata"), yyjson_obj_get(now, "metadata"), labels);
+    for (size_t i = 4; places[i]; i++)
+        is_same = is_same &&
+                  kt_is_list_same_but(c, yyjson_obj_get(old_pod, places[i]), yyjson_obj_get(pod, places[i]), resources);
     return is_same;
 }
 
