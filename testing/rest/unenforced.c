@@ -75,6 +75,8 @@ static const char *const members_of_pods[] = { "containers[].resizePolicy",
                                                NULL };
 static const char *const members_of_jobs[] = { "backoffLimitPerIndex", "managedBy",     "maxFailedIndexes",
                                                "podFailurePolicy",     "successPolicy", NULL };
+static const char *const members_of_job_status[] = { "completedIndexes", "failedIndexes", "uncountedTerminatedPods",
+                                                     NULL };
 static const char *const members_of_volumes[] = { "awsElasticBlockStore",
                                                   "azureDisk",
                                                   "azureFile",
@@ -121,6 +123,7 @@ static const struct {
     { "batch", "cronjobs", "spec.jobTemplate.spec.template.spec", members_of_pods },
     { "batch", "jobs", "spec", members_of_jobs },
     { "batch", "jobs", "spec.template.spec", members_of_pods },
+    { "batch", "jobs", "status", members_of_job_status },
     { "resource.k8s.io", "resourceclaims", "spec", members_of_device_claims },
     { "resource.k8s.io", "resourceclaimtemplates", "spec.spec", members_of_device_claims },
     { "storage.k8s.io", "csinodes", "spec", members_of_nodes },
@@ -143,13 +146,21 @@ static bool has_value(yyjson_val *val, const char *path) {
     return false;
 }
 
-/* Warns of the members of one struct. */
-static void warn_members(ki_buffer *warnings, yyjson_val *root, const char *at, const char *const *members) {
+/* Warns of members: those of the status in a request for it, all others in other requests. */
+static void warn_members(kt_call *call, yyjson_val *root) {
     char path[128];
-    for (; *members; members++) {
-        snprintf(path, sizeof path, "%s.%s", at, *members);
-        if (has_value(root, path))
-            ki_buffer_printf(warnings, PREFIX "the type of %s is checked, its values are not\n", path);
+    for (size_t i = 0; i < sizeof unchecked_members / sizeof unchecked_members[0]; i++) {
+        const char *at = unchecked_members[i].at;
+        if (strcmp(call->resource->group, unchecked_members[i].group) != 0 ||
+            strcmp(call->resource->plural, unchecked_members[i].plural) != 0 ||
+            (strcmp(at, "status") == 0) != (call->subresource.size > 0))
+            continue;
+        for (const char *const *member = unchecked_members[i].members; *member; member++) {
+            snprintf(path, sizeof path, "%s.%s", at, *member);
+            if (has_value(root, path))
+                ki_buffer_printf(&call->response->warnings, PREFIX "the type of %s is checked, its values are not\n",
+                                 path);
+        }
     }
 }
 
@@ -189,12 +200,13 @@ static ki_status warn_definition(kt_call *call, yyjson_val *root) {
 ki_status kt_unenforced_warn(kt_call *call, yyjson_val *root) {
     const ki_resource *resource = call->resource;
     ki_buffer *warnings = &call->response->warnings;
-    if (call->subresource.size)
+    if ((call->subresource.size && !ki_str_equals(call->subresource, "status")) || call->storage->custom)
         return KI_OK;
+    warn_members(call, root);
+    if (call->subresource.size)
+        return warnings->failed;
     if (strcmp(resource->kind, "CustomResourceDefinition") == 0)
         return warn_definition(call, root);
-    if (call->storage->custom)
-        return KI_OK;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strcmp(resource->group, kinds[i].group) == 0 && strcmp(resource->plural, kinds[i].plural) == 0)
             ki_buffer_printf(warnings, PREFIX "%s\n", kinds[i].warning);
@@ -202,11 +214,6 @@ ki_status kt_unenforced_warn(kt_call *call, yyjson_val *root) {
     for (size_t i = 0; i < sizeof unchecked / sizeof unchecked[0]; i++) {
         if (strcmp(resource->group, unchecked[i].group) == 0 && strcmp(resource->plural, unchecked[i].plural) == 0)
             ki_buffer_printf(warnings, PREFIX "the types of this kind's fields are checked, their values are not\n");
-    }
-    for (size_t i = 0; i < sizeof unchecked_members / sizeof unchecked_members[0]; i++) {
-        if (strcmp(resource->group, unchecked_members[i].group) == 0 &&
-            strcmp(resource->plural, unchecked_members[i].plural) == 0)
-            warn_members(warnings, root, unchecked_members[i].at, unchecked_members[i].members);
     }
     return warnings->failed;
 }

@@ -2,6 +2,7 @@
 #include "testing/validation/address.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -63,6 +64,16 @@ const char *kt_address_problem(ki_str text, kt_block *ret_block) {
     if (zeros)
         return "must not have leading 0s";
     return is_mapped(block) ? "must not be an IPv4-mapped IPv6 address" : NULL;
+}
+
+void kt_address_write(const kt_block *address, char ret_text[KT_ADDRESS_SIZE]) {
+    static const unsigned char zeros[12];
+    const unsigned char *last = address->bytes + sizeof zeros;
+    bool is_compatible =
+        address->family == 6 && memcmp(address->bytes, zeros, sizeof zeros) == 0 && (last[0] || last[1]);
+    inet_ntop(address->family == 6 ? AF_INET6 : AF_INET, address->bytes, ret_text, KT_ADDRESS_SIZE);
+    if (is_compatible) /* Go has no form such as ::1.2.3.4 */
+        snprintf(ret_text, KT_ADDRESS_SIZE, "::%x:%x", last[0] << 8 | last[1], last[2] << 8 | last[3]);
 }
 
 static bool has_bit(const unsigned char *bytes, unsigned bit) {

@@ -38,6 +38,18 @@ void kt_check_address(kt_causes *causes, const char *field, ki_str text) {
     kt_add_problem(causes, field, text, kt_address_problem(text, NULL));
 }
 
+void kt_check_canonical_address(kt_causes *causes, const char *field, ki_str text) {
+    char canonical[KT_ADDRESS_SIZE], why[KT_ADDRESS_SIZE + 32];
+    kt_block address;
+    const char *problem = kt_address_problem(text, &address);
+    if (!problem) {
+        kt_address_write(&address, canonical);
+        snprintf(why, sizeof why, "must be in canonical form (\"%s\")", canonical);
+        problem = ki_str_equals(text, canonical) ? NULL : why;
+    }
+    kt_add_problem(causes, field, text, problem);
+}
+
 void kt_check_reachable(kt_causes *causes, const char *field, ki_str text, const kt_block *address) {
     static const unsigned char zeros[16] = { 0 };
     const unsigned char *bytes = address->bytes;
@@ -91,6 +103,22 @@ void kt_check_dns_label(kt_causes *causes, const char *field, ki_str text) {
 
 void kt_check_subdomain(kt_causes *causes, const char *field, ki_str text) {
     kt_add_problem(causes, field, text, ki_label_check_subdomain(text));
+}
+
+void kt_check_full_name(kt_causes *causes, const char *field, ki_str text) {
+    if (!text.size)
+        kt_causes_add(causes, KT_CAUSE_REQUIRED, field, text, "");
+    else if (text.data[text.size - 1] == '.')
+        text.size--;
+    const char *why = ki_label_check_subdomain(text);
+    if (text.size && !why && !memchr(text.data, '.', text.size))
+        why = "should be a domain with at least two segments separated by dots";
+    if (text.size)
+        kt_add_problem(causes, field, text, why);
+    for (ki_str rest = text; rest.size && !why;) {
+        ki_str label = ki_str_split(rest, '.', &rest);
+        kt_add_problem(causes, field, label, why = kt_validate_dns_label(label));
+    }
 }
 
 /* ---- values ---- */

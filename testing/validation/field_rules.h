@@ -98,11 +98,13 @@ bool kt_is_absent(yyjson_val *val);
 kt_value_check kt_check_labels;
 kt_text_check kt_check_value;     /* a label's value */
 kt_text_check kt_check_dns_label; /* "web-1" */
+kt_text_check kt_check_full_name; /* "example.com", not "com" */
 kt_text_check kt_check_subdomain; /* "example.com" */
 /* Adds why an address cannot be that of an endpoint. */
 void kt_check_reachable(kt_causes *causes, const char *field, ki_str text, const kt_block *address);
 kt_text_check kt_check_address;
-kt_text_check kt_check_block;     /* "10.0.0.0/8" */
-kt_text_check kt_check_port_name; /* of a container, where targetPort names it */
+kt_text_check kt_check_canonical_address; /* "2001:db8::1", not "2001:DB8:0::1" */
+kt_text_check kt_check_block;             /* "10.0.0.0/8" */
+kt_text_check kt_check_port_name;         /* of a container, where targetPort names it */
 
 #endif

@@ -12,6 +12,7 @@ void kt_check_priority_class(kt_checked *c);
 
 /* validate_data.c */
 void kt_check_config_map(kt_checked *c);
+void kt_check_revision(kt_checked *c);
 void kt_check_secret(kt_checked *c);
 
 /* validate_network.c */

@@ -38,6 +38,12 @@ static void check_domain_path(kt_causes *causes, const char *field, ki_str text)
         kt_add_problem(causes, field, host, ki_label_check_subdomain(host));
 }
 
+/* Checks the form of a name that is an address. */
+static void check_address_name(kt_causes *causes, const char *field, ki_str text) {
+    if (!kt_address_problem(text, NULL))
+        kt_check_canonical_address(causes, field, text);
+}
+
 static void check_capacity(kt_causes *causes, const char *field, yyjson_val *val) {
     kt_check_amount(causes, field, KI_STR(""), val);
 }
@@ -59,7 +65,6 @@ static const kt_rule webhooks[] = {
 };
 
 static const kt_rule revisions[] = {
-    KT_GIVEN("data", "data is mandatory"),
     KT_KEEP("data"),
     KT_NOT_BELOW_0("revision"),
 };
@@ -79,11 +84,14 @@ static const kt_rule endpoint_slices[] = {
     KT_CHOICE("addressType", KT_IF_GIVEN, "FQDN,IPv4,IPv6"),
     KT_KEEP_UNSHOWN("addressType"),
     KT_REQUIRED("endpoints[].addresses", ""),
-    KT_TEXT("endpoints[].nodeName", KT_IF_FILLED, kt_check_subdomain),
-    KT_TEXT("endpoints[].hostname", KT_IF_FILLED, kt_check_dns_label),
+    KT_TEXT("endpoints[].nodeName", KT_IF_GIVEN, kt_check_subdomain),
+    KT_TEXT("endpoints[].hints.forZones[].name", KT_ALWAYS, kt_check_value),
+    KT_TEXT("endpoints[].hints.forNodes[].name", KT_ALWAYS, kt_check_subdomain),
+    KT_VALUE("endpoints[].deprecatedTopology", kt_check_labels),
+    KT_TEXT("endpoints[].hostname", KT_IF_GIVEN, kt_check_dns_label),
     KT_TEXT("ports[].name", KT_IF_FILLED, kt_check_dns_label),
     KT_CHOICE("ports[].protocol", KT_IF_GIVEN, "SCTP,TCP,UDP"),
-    KT_TEXT("ports[].appProtocol", KT_IF_FILLED, kt_check_key),
+    KT_TEXT("ports[].appProtocol", KT_IF_GIVEN, kt_check_key),
 };
 
 static const kt_rule endpoints[] = {
@@ -110,6 +118,7 @@ static const kt_rule ingress_classes[] = {
 };
 
 static const kt_rule addresses[] = {
+    KT_TEXT("metadata.name", KT_IF_FILLED, check_address_name),
     KT_GIVEN("spec!.parentRef", ""),
     KT_KEEP_UNSHOWN("spec!.parentRef"),
     KT_TEXT("spec.parentRef.group", KT_IF_FILLED, kt_check_subdomain),

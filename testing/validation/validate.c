@@ -25,6 +25,14 @@ const char *kt_validate_dns_label(ki_str name) {
     return ki_is_subdomain(name) ? "must not contain dots" : LABEL_MESSAGE;
 }
 
+const char *kt_validate_rfc1035_label(ki_str name) {
+    if (ki_is_dns_label(name) && name.data[0] >= 'a')
+        return name.size > KI_LABEL_MAX ? TOO_LONG_63 : NULL;
+    return "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
+           "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for "
+           "validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+}
+
 const char *kt_validate_wildcard(ki_str name) {
     if (name.size > KI_SUBDOMAIN_MAX)
         return TOO_LONG_253;

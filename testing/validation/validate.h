@@ -14,8 +14,9 @@
 
 /* Returns a static error message; NULL if the value is valid. */
 const char *kt_validate_dns_label(ki_str name);
-const char *kt_validate_segment(ki_str name);  /* of a path */
-const char *kt_validate_wildcard(ki_str name); /* "*.example.com" */
+const char *kt_validate_rfc1035_label(ki_str name); /* begins with a letter */
+const char *kt_validate_segment(ki_str name);       /* of a path */
+const char *kt_validate_wildcard(ki_str name);      /* "*.example.com" */
 /* Returns what `check` returns for the text in lower case. */
 const char *kt_validate_in_lower_case(ki_str text, const char *(*check)(ki_str text));
 /* Adds the problems of name, generateName (both unless `is_update`), labels and annotations. */

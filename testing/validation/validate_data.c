@@ -127,3 +127,10 @@ void kt_check_secret(kt_checked *c) {
         kt_causes_add(c->causes, KT_CAUSE_INVALID, "type", type, KT_IMMUTABLE);
     check_marked_immutable(c, members);
 }
+
+void kt_check_revision(kt_checked *c) {
+    yyjson_val *data = yyjson_obj_get(c->root, "data");
+    if (!c->old && !yyjson_is_obj(data))
+        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "data", KI_STR(""),
+                      kt_is_absent(data) ? "data is mandatory" : "data must be a valid JSON object");
+}

@@ -56,34 +56,55 @@ void kt_check_endpoints(kt_checked *c) {
     }
 }
 
+/* `family`: 4, 6, or 0 for names. */
 static void check_slice_address(kt_checked *c, size_t at, size_t index, ki_str text, int family) {
+    kt_place field = kt_place_of("endpoints[%zu].addresses[%zu]", at, index);
     kt_block address;
-    const char *why = kt_address_problem(text, &address);
-    char field[FIELD_SIZE];
-    snprintf(field, sizeof field, "endpoints[%zu].addresses[%zu]", at, index);
-    if (why) {
-        kt_causes_add(c->causes, KT_CAUSE_INVALID, field, text, why);
+    size_t before = c->causes->count;
+    if (family == 0)
+        kt_check_full_name(c->causes, field.text, text);
+    else if (family == 4)
+        kt_check_address(c->causes, field.text, text);
+    else
+        kt_check_canonical_address(c->causes, field.text, text);
+    if (family == 0 || c->causes->count > before || kt_address_problem(text, &address))
         return;
-    }
     if (address.family != family)
         kt_validate_add(c->causes, KT_CAUSE_INVALID, text, true,
                         family == 4 ? "must be an IPv4 address" : "must be an IPv6 address", "endpoints[%zu].addresses",
                         at);
-    kt_check_reachable(c->causes, field, text, &address);
+    kt_check_reachable(c->causes, field.text, text, &address);
+}
+
+/* Checks that a list of an endpoint's hints names nothing twice. */
+static void check_hints(kt_checked *c, size_t at, const char *name, yyjson_val *list) {
+    size_t index, count;
+    yyjson_val *one;
+    yyjson_arr_foreach(list, index, count, one) {
+        ki_str text = kt_json_get_str(one, "name");
+        if (kt_is_earlier(list, index, "name", text))
+            kt_validate_add(c->causes, KT_CAUSE_DUPLICATE, text, true, "", "endpoints[%zu].hints.%s[%zu].name", at,
+                            name, index);
+    }
 }
 
 void kt_check_endpoint_slice(kt_checked *c) {
     ki_str type = kt_json_get_str(c->root, "addressType");
     yyjson_val *endpoints = yyjson_obj_get(c->root, "endpoints"), *ports = yyjson_obj_get(c->root, "ports"), *one;
     int family = ki_str_equals(type, "IPv4") ? 4 : ki_str_equals(type, "IPv6") ? 6 : 0;
+    bool is_known = family || ki_str_equals(type, "FQDN");
     size_t index, count, at, address_count;
     yyjson_val *address;
     yyjson_arr_foreach(endpoints, index, count, one) {
-        if (!family || kt_causes_is_full(c->causes))
+        yyjson_val *hints = yyjson_obj_get(one, "hints");
+        if (kt_causes_is_full(c->causes))
             break;
         yyjson_arr_foreach(yyjson_obj_get(one, "addresses"), at, address_count, address) {
-            check_slice_address(c, index, at, kt_json_str(address), family);
+            if (is_known)
+                check_slice_address(c, index, at, kt_json_str(address), family);
         }
+        check_hints(c, index, "forZones", yyjson_obj_get(hints, "forZones"));
+        check_hints(c, index, "forNodes", yyjson_obj_get(hints, "forNodes"));
     }
     yyjson_arr_foreach(ports, index, count, one) {
         ki_str name = kt_json_get_str(one, "name");

@@ -62,6 +62,7 @@ static const kind kinds[] = {
     { "admissionregistration.k8s.io", "validatingadmissionpolicybindings", "validating", kt_check_policy_binding },
     { "admissionregistration.k8s.io", "validatingwebhookconfigurations", "webhooks", kt_check_webhooks },
     { "apiregistration.k8s.io", "apiservices", "API service", kt_check_api_service },
+    { "apps", "controllerrevisions", "controller revision", kt_check_revision },
     { "apps", "daemonsets", "daemonset", kt_check_daemon_set },
     { "apps", "deployments", "deployment", kt_check_deployment },
     { "apps", "replicasets", "replica set", kt_check_replica_set },

@@ -116,14 +116,6 @@ void kt_check_policy_binding(kt_checked *c) {
 
 /* ---- API services ---- */
 
-static const char *version_problem(ki_str version) {
-    if (ki_is_dns_label(version) && version.data[0] >= 'a')
-        return version.size > KI_LABEL_MAX ? "must be no more than 63 bytes" : NULL;
-    return "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
-           "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for "
-           "validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
-}
-
 static void check_priority(kt_checked *c, const char *field, const char *name, int64_t most, const char *why) {
     int64_t number = yyjson_get_sint(yyjson_obj_get(c->spec, name));
     char shown[32];
@@ -175,7 +167,7 @@ void kt_check_api_service(kt_checked *c) {
                       "only v1 may have an empty group and it better be legacy kube");
     if (why)
         kt_causes_add(c->causes, KT_CAUSE_INVALID, "spec.group", group, why);
-    if ((why = version_problem(version)) != NULL)
+    if ((why = kt_validate_rfc1035_label(version)) != NULL)
         kt_causes_add(c->causes, KT_CAUSE_INVALID, "spec.version", version.size ? version : KI_STR(""), why);
     check_priority(c, "spec.groupPriorityMinimum", "groupPriorityMinimum", GROUP_PRIORITY_MAX,
                    "must be positive and less than 20000");

@@ -87,6 +87,83 @@ static void check_counters(kt_causes *causes, yyjson_val *old_root, yyjson_val *
         add(causes, "ready", number_of(status, "ready"), "cannot set more ready pods than active");
 }
 
+/* ---- conditions and times of jobs ---- */
+
+static bool is_true(yyjson_val *status, const char *type) {
+    yyjson_val *one;
+    size_t index, count;
+    bool is_set = false;
+    yyjson_arr_foreach(yyjson_obj_get(status, "conditions"), index, count, one) {
+        is_set = is_set || (yyjson_equals_str(yyjson_obj_get(one, "type"), type) &&
+                            yyjson_equals_str(yyjson_obj_get(one, "status"), "True"));
+    }
+    return is_set;
+}
+
+/* Adds an "Invalid value" that shows no value. */
+static void add_condition(kt_causes *causes, const char *detail) {
+    kt_causes_add_value(causes, KT_CAUSE_INVALID, "status.conditions", ki_str_of(detail), false, "");
+}
+
+/* Checks which conditions are true together, and that those of an end stay. */
+static void check_conditions(kt_causes *causes, yyjson_val *old, yyjson_val *status) {
+    static const struct {
+        const char *type, *other;
+        bool is_needed; /* `type` needs `other`; otherwise it excludes it */
+    } pairs[] = {
+        { "Complete", "Failed", false },           { "Complete", "FailureTarget", false },
+        { "Failed", "FailureTarget", true },       { "Complete", "SuccessCriteriaMet", true },
+        { "SuccessCriteriaMet", "Failed", false }, { "SuccessCriteriaMet", "FailureTarget", false },
+    };
+    static const char *const ends[] = { "Failed", "Complete", "FailureTarget", "SuccessCriteriaMet" };
+    kt_place why;
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        const char *type = pairs[i].type, *other = pairs[i].other;
+        bool is_needed = pairs[i].is_needed, is_changed = is_true(status, type) != is_true(old, type);
+        if (strcmp(type, "Failed") != 0)
+            is_changed = is_changed || is_true(status, other) != is_true(old, other);
+        why = is_needed ? kt_place_of("cannot set %s=True condition without the %s=true condition", type, other)
+                        : kt_place_of("cannot set %s=True and %s=true conditions", type, other);
+        if (is_changed && is_true(status, type) && is_true(status, other) != is_needed)
+            add_condition(causes, why.text);
+    }
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        why = kt_place_of("cannot disable the %s%s=True condition", i < 3 ? "terminal " : "", ends[i]);
+        if (is_true(old, ends[i]) && !is_true(status, ends[i]))
+            add_condition(causes, why.text);
+    }
+}
+
+/* Checks what is true of a job at its end. */
+static void check_end(kt_checked *c, yyjson_val *old, yyjson_val *status) {
+    static const char end[] = "status.completionTime", begin[] = "status.startTime";
+    yyjson_val *completed = yyjson_obj_get(status, "completionTime"), *started = yyjson_obj_get(status, "startTime");
+    yyjson_val *was_completed = yyjson_obj_get(old, "completionTime"), *was_started = yyjson_obj_get(old, "startTime");
+    bool is_complete = is_true(status, "Complete"), is_finished = is_complete || is_true(status, "Failed");
+    bool is_suspended = yyjson_is_true(yyjson_obj_get(c->spec, "suspend"));
+    bool is_resumed = is_true(old, "Suspended") && !is_true(status, "Suspended");
+    if (!kt_is_absent(completed) && !is_complete)
+        kt_add_json(c, end, completed, "cannot set completionTime when there is no Complete=True condition");
+    if (kt_is_absent(completed) && is_complete)
+        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, end, KI_STR(""), "completionTime is required for Complete jobs");
+    if (!kt_is_absent(completed) && !kt_is_absent(started) &&
+        ki_str_order(kt_json_str(completed), kt_json_str(started)) < 0)
+        kt_add_json(c, end, completed, "must be equal to or after `startTime`");
+    if (!kt_is_absent(completed) && !kt_is_absent(was_completed) && !kt_is_same(c, was_completed, completed))
+        kt_add_json(c, end, completed, KT_IMMUTABLE);
+    if (!kt_is_absent(was_started) && !kt_is_same(c, was_started, started) && !is_suspended && !is_resumed)
+        kt_add_json(c, begin, kt_is_absent(started) ? NULL : started,
+                    "field is immutable for unsuspended job once set");
+    if (!is_finished)
+        return;
+    if (number_of(status, "active") > 0)
+        add(c->causes, "active", number_of(status, "active"), "active>0 is invalid for finished job");
+    if (number_of(status, "terminating") > 0)
+        add(c->causes, "terminating", number_of(status, "terminating"), "terminating>0 is invalid for finished job");
+    if (kt_is_absent(started) && !(is_suspended && number_of(c->spec, "completions") == 0))
+        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, begin, KI_STR(""), "startTime is required for finished job");
+}
+
 /* ---- pods ---- */
 
 /* Adds a problem if the list has two addresses of one family, or more than two. */
@@ -157,6 +234,9 @@ void kt_check_workload_status(kt_checked *c) {
         if (strcmp(c->what, numbers[i].kind) == 0)
             check_numbers(c->causes, i, yyjson_obj_get(c->old, "status"), yyjson_obj_get(c->root, "status"));
     }
-    if (strcmp(c->what, "job") == 0)
-        check_counters(c->causes, c->old, c->root);
+    if (strcmp(c->what, "job") != 0 || !c->old)
+        return;
+    check_counters(c->causes, c->old, c->root);
+    check_conditions(c->causes, yyjson_obj_get(c->old, "status"), yyjson_obj_get(c->root, "status"));
+    check_end(c, yyjson_obj_get(c->old, "status"), yyjson_obj_get(c->root, "status"));
 }

@@ -2,6 +2,8 @@
 #include "testing/validation/kinds.h"
 
 #include "src/object/label.h"
+#include "testing/validation/field_rules.h"
+#include "testing/validation/validate.h"
 #include "testing/values/json.h"
 
 #include <inttypes.h>
@@ -66,13 +68,21 @@ void kt_check_webhook_rule(kt_checked *c, const char *path, yyjson_val *rule) {
 }
 
 static void check_versions(kt_checked *c, const char *path, yyjson_val *versions) {
-    char field[PATH_SIZE + 32];
-    snprintf(field, sizeof field, "%s.admissionReviewVersions", path);
+    kt_place field = kt_place_of("%s.admissionReviewVersions", path);
+    size_t index, count;
+    yyjson_val *one;
     if (!yyjson_arr_size(versions))
         add_required(c, path, "admissionReviewVersions", "must specify one of v1, v1beta1");
     else if (!kt_json_list_has(versions, SIZE_MAX, NULL, KI_STR("v1")) &&
              !kt_json_list_has(versions, SIZE_MAX, NULL, KI_STR("v1beta1")))
-        kt_add_json(c, field, versions, "must include at least one of v1, v1beta1");
+        kt_add_json(c, field.text, versions, "must include at least one of v1, v1beta1");
+    yyjson_arr_foreach(versions, index, count, one) {
+        ki_str version = kt_json_str(one);
+        kt_place element = kt_place_of("%s[%zu]", field.text, index);
+        kt_add_problem(c->causes, element.text, version,
+                       kt_is_earlier(versions, index, NULL, version) ? "duplicate version"
+                                                                     : kt_validate_rfc1035_label(version));
+    }
 }
 
 static void check_url(kt_checked *c, const char *path, ki_str url) {

@@ -323,6 +323,10 @@ static void check_job_spec(kt_checked *c, const char *path, yyjson_val *spec) {
         KT_CHOICE("podFailurePolicy.rules[].action", KT_IF_FILLED, "Count,FailIndex,FailJob,Ignore"),
         KT_CHOICE("podFailurePolicy.rules[].onExitCodes.operator", KT_IF_FILLED, "In,NotIn"),
     };
+    static const kt_rule of_indexed[] = {
+        KT_NUMBER("parallelism", KT_IF_GIVEN, INT64_MIN, 100000,
+                  "must be less than or equal to 100000 when completion mode is Indexed"),
+    };
     static const kt_rule replacement[] = { KT_CHOICE("podReplacementPolicy", KT_IF_GIVEN,
                                                      "Failed,TerminatingOrFailed") };
     static const kt_rule only_failed[] = { KT_CHOICE("podReplacementPolicy", KT_IF_GIVEN, "Failed") };
@@ -334,6 +338,8 @@ static void check_job_spec(kt_checked *c, const char *path, yyjson_val *spec) {
     bool has_failure_policy = !kt_is_absent(yyjson_obj_get(spec, "podFailurePolicy"));
     kt_place field;
     KT_CHECK_RULES(c->causes, path, spec, rules);
+    if (is_indexed)
+        KT_CHECK_RULES(c->causes, path, spec, of_indexed);
     if (has_failure_policy)
         KT_CHECK_RULES(c->causes, path, spec, only_failed);
     else
