@@ -22,8 +22,8 @@
 #include "testing/schema/defaults.h"
 #include "testing/schema/zeros.h"
 #include "testing/validation/validate.h"
-#include "testing/validation/validate_object.h"
-#include "testing/validation/validate_service.h"
+#include "testing/kinds/validate_object.h"
+#include "testing/kinds/validate_service.h"
 #include "testing/values/json.h"
 
 enum {

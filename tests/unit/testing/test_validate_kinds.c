@@ -1,7 +1,7 @@
 /* Which kinds have checks of their values, and what the checks cost. The table of requests has what they reject. */
 #include "src/base/memory.h"
 #include "src/object/resource_table.h"
-#include "testing/validation/validate_object.h"
+#include "testing/kinds/validate_object.h"
 #include "tests/support/rest_stage.h"
 #include "tests/support/test.h"
 
