@@ -1,5 +1,5 @@
 /* admit.c: see admit.h. */
-#include "testing/rest/admit.h"
+#include "testing/admission/admit.h"
 
 #include "testing/cluster/storage.h"
 #include "testing/request/status.h"

@@ -1,7 +1,7 @@
 /* admit.h: what the admission plugins Priority and RuntimeClass of the real server do with a new pod. change.c and
  * assign.c call it. */
-#ifndef KT_REST_ADMIT_H
-#define KT_REST_ADMIT_H
+#ifndef KT_ADMISSION_ADMIT_H
+#define KT_ADMISSION_ADMIT_H
 
 #include "testing/request/call.h"
 

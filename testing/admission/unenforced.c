@@ -1,5 +1,5 @@
 /* unenforced.c: see unenforced.h. */
-#include "testing/rest/unenforced.h"
+#include "testing/admission/unenforced.h"
 
 #include "testing/validation/checked.h"
 #include "testing/values/json.h"

@@ -1,6 +1,6 @@
 /* service.h: what the server assigns to a service: its cluster address and its node ports. change.c calls it. */
-#ifndef KT_REST_SERVICE_H
-#define KT_REST_SERVICE_H
+#ifndef KT_ADMISSION_SERVICE_H
+#define KT_ADMISSION_SERVICE_H
 
 #include "testing/request/call.h"
 

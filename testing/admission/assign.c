@@ -1,8 +1,8 @@
 /* assign.c: see assign.h. */
-#include "testing/rest/assign.h"
+#include "testing/admission/assign.h"
 
-#include "testing/rest/admit.h"
-#include "testing/rest/service.h"
+#include "testing/admission/admit.h"
+#include "testing/admission/service.h"
 #include "testing/values/json.h"
 
 /* Sets the label kubernetes.io/metadata.name of a namespace. A body without metadata stays as it is: the check of its

@@ -1,6 +1,6 @@
 /* service.c: see service.h. As pkg/registry/core/service/storage of Kubernetes. Node ports are read from the services
  * that have some; no set of used ports is kept. */
-#include "testing/rest/service.h"
+#include "testing/admission/service.h"
 
 #include "testing/cluster/storage.h"
 #include "testing/request/status.h"

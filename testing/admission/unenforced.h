@@ -1,7 +1,7 @@
 /* unenforced.h: objects that the server stores but does not enforce, such as webhooks, admission policies and quotas,
  * and kinds and members whose values it does not check. Writes of them get a Warning header. Called by change.c. */
-#ifndef KT_REST_UNENFORCED_H
-#define KT_REST_UNENFORCED_H
+#ifndef KT_ADMISSION_UNENFORCED_H
+#define KT_ADMISSION_UNENFORCED_H
 
 #include "testing/request/call.h"
 

@@ -1,7 +1,7 @@
 /* assign.h: what the server sets in an object of some kinds beside the defaults: a namespace's label, a service's
  * address, a job's selector, a claim's source. change.c calls it. */
-#ifndef KT_REST_ASSIGN_H
-#define KT_REST_ASSIGN_H
+#ifndef KT_ADMISSION_ASSIGN_H
+#define KT_ADMISSION_ASSIGN_H
 
 #include "testing/request/call.h"
 
