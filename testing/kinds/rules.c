@@ -87,7 +87,6 @@ static const kt_rule endpoint_slices[] = {
     KT_TEXT("endpoints[].nodeName", KT_IF_GIVEN, kt_check_subdomain),
     KT_TEXT("endpoints[].hints.forZones[].name", KT_ALWAYS, kt_check_value),
     KT_TEXT("endpoints[].hints.forNodes[].name", KT_ALWAYS, kt_check_subdomain),
-    KT_VALUE("endpoints[].deprecatedTopology", kt_check_labels),
     KT_TEXT("endpoints[].hostname", KT_IF_GIVEN, kt_check_dns_label),
     KT_TEXT("ports[].name", KT_IF_FILLED, kt_check_dns_label),
     KT_CHOICE("ports[].protocol", KT_IF_GIVEN, "SCTP,TCP,UDP"),

@@ -109,15 +109,17 @@ static void check_addresses(kt_causes *causes, yyjson_val *old_spec, yyjson_val 
         KT_CHOICE("ipFamilyPolicy", KT_IF_GIVEN, "PreferDualStack,RequireDualStack,SingleStack"),
     };
     yyjson_val *list = yyjson_obj_get(spec, "clusterIPs"), *families = yyjson_obj_get(spec, "ipFamilies");
-    yyjson_val *first = yyjson_arr_get_first(families), *second = yyjson_arr_get(families, 1), *one;
+    yyjson_val *one;
     ki_str address = kt_json_get_str(spec, "clusterIP"), old = kt_json_get_str(old_spec, "clusterIP");
     bool is_first = !yyjson_is_arr(list) || ki_str_equal(kt_json_str(yyjson_arr_get_first(list)), address);
     bool is_headless = ki_str_equals(address, "None");
     int family = kt_address_family(address);
     size_t index, count;
     KT_CHECK_RULES(causes, "spec", spec, rules);
-    if (second && ki_str_equal(kt_json_str(first), kt_json_str(second)))
-        kt_causes_add(causes, KT_CAUSE_DUPLICATE, "spec.ipFamilies[1]", kt_json_str(second), "");
+    yyjson_arr_foreach(families, index, count, one) {
+        if (kt_is_earlier(families, index, NULL, kt_json_str(one)))
+            kt_validate_add(causes, KT_CAUSE_DUPLICATE, kt_json_str(one), true, "", "spec.ipFamilies[%zu]", index);
+    }
     if (!is_first)
         add_addresses(causes, list, address, "spec.clusterIPs",
                       address.size ? "first value must match `clusterIP`"

@@ -213,7 +213,8 @@ static bool check_gated(kt_checked *c) {
         kt_add_json(c, "spec.nodeSelector", labels,
                     "only additions to spec.nodeSelector are allowed (no mutations or deletions)");
     check_required_nodes(c, old_affinity, affinity);
-    return kt_is_same_but(c, old_affinity, affinity, of_node);
+    bool is_dropped = kt_is_absent(affinity) && !kt_is_absent(old_affinity) && !kt_json_has(old_affinity, of_node[0]);
+    return !is_dropped && kt_is_same_but(c, old_affinity, affinity, of_node);
 }
 
 void kt_validate_pod_update(kt_checked *c) {

@@ -155,13 +155,25 @@ static yyjson_val *find(const kt_volumes *volumes, ki_str name, size_t end) {
     return NULL;
 }
 
+static void check_name(kt_causes *causes, const char *place, ki_str name) {
+    kt_place field = kt_place_of("%s.name", place);
+    if (name.size)
+        kt_check_dns_label(causes, field.text, name);
+    else
+        kt_causes_add(causes, KT_CAUSE_REQUIRED, field.text, name, "");
+}
+
 void kt_check_volumes(kt_causes *causes, const char *path, yyjson_val *spec, yyjson_val *claims,
                       kt_volumes *ret_volumes) {
     size_t first = yyjson_arr_size(claims), index, count; /* the server puts the claims before the volumes */
-    yyjson_val *volume;
+    yyjson_val *volume, *claim;
     memset(ret_volumes, 0, sizeof *ret_volumes);
     ret_volumes->list = yyjson_obj_get(spec, "volumes");
     ret_volumes->claims = claims;
+    yyjson_arr_foreach(claims, index, count, claim) {
+        check_name(causes, kt_place_of("%s.volumes[%zu]", path, index).text,
+                   kt_json_get_str(yyjson_obj_get(claim, "metadata"), "name"));
+    }
     yyjson_arr_foreach(ret_volumes->list, index, count, volume) {
         ki_str name = kt_json_get_str(volume, "name");
         kt_place place, field;
@@ -171,10 +183,7 @@ void kt_check_volumes(kt_causes *causes, const char *path, yyjson_val *spec, yyj
         place = kt_place_of("%s.volumes[%zu]", path, first + index);
         field = kt_place_of("%s.name", place.text);
         check_volume(causes, place.text, volume);
-        if (name.size)
-            kt_check_dns_label(causes, field.text, name);
-        else
-            kt_causes_add(causes, KT_CAUSE_REQUIRED, field.text, name, "");
+        check_name(causes, place.text, name);
         if (name.size && index < KT_VOLUMES_MAX && find(ret_volumes, name, index))
             kt_causes_add(causes, KT_CAUSE_DUPLICATE, field.text, name, "");
         if (index < KT_VOLUMES_MAX)

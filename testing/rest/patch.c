@@ -19,10 +19,11 @@ typedef struct patching {
     kt_arena *arena;
     yyjson_mut_doc *doc;
     const char *why; /* the error in the patch, static; NULL: none */
+    ki_str unknown;  /* a member of which the real server has no type */
 } patching;
 
 static bool has_failed(const patching *in) {
-    return in->why || in->arena->failed;
+    return in->why || in->unknown.data || in->arena->failed;
 }
 
 static void add_member(patching *in, yyjson_mut_val *obj, ki_str name, yyjson_mut_val *val) {
@@ -62,7 +63,7 @@ static yyjson_mut_val *merge(patching *in, yyjson_val *old, yyjson_val *patch) {
 }
 
 yyjson_mut_val *kt_patch_merge(kt_arena *arena, yyjson_mut_doc *doc, yyjson_val *old, yyjson_val *patch) {
-    patching in = { arena, doc, NULL };
+    patching in = { .arena = arena, .doc = doc };
     yyjson_mut_val *merged = merge(&in, old, patch);
     return arena->failed ? NULL : merged;
 }
@@ -234,6 +235,11 @@ static yyjson_mut_val *merge_member(patching *in, const kt_spot *parent, const k
     bool replaces = spot.field && spot.field->wrap == KT_WRAP_ONE && spot.field->flags & KT_FIELD_REPLACE;
     if (change && yyjson_is_null(change->val))
         return NULL;
+    if (parent->field && parent->field->kind == KT_VALUE_RAW && change && yyjson_is_ctn(change->val) &&
+        yyjson_get_type(change->val) == yyjson_get_type(old->val)) {
+        in->unknown = old->name;
+        return NULL;
+    }
     if (yyjson_is_arr(old->val) && merges && (!change || yyjson_is_arr(change->val))) {
         list_change list = { .key = spot.field->merge_key, .old = old->val, .patch = change ? change->val : NULL };
         if (has_directives) {
@@ -316,9 +322,10 @@ static yyjson_mut_val *merge_object(patching *in, const kt_spot *spot, yyjson_va
 }
 
 yyjson_mut_val *kt_patch_strategic(kt_arena *arena, yyjson_mut_doc *doc, const kt_spot *spot, yyjson_val *old,
-                                   yyjson_val *patch, const char **ret_why) {
-    patching in = { arena, doc, NULL };
+                                   yyjson_val *patch, const char **ret_why, ki_str *ret_unknown) {
+    patching in = { .arena = arena, .doc = doc };
     yyjson_mut_val *merged = merge_object(&in, spot, old, patch);
     *ret_why = in.why;
+    *ret_unknown = in.unknown;
     return has_failed(&in) ? NULL : merged;
 }

@@ -13,9 +13,10 @@
 yyjson_mut_val *kt_patch_merge(kt_arena *arena, yyjson_mut_doc *doc, yyjson_val *old, yyjson_val *patch);
 /* Applies a strategic merge patch by the schema: merges lists by their keys, and follows the directives $patch,
  * $retainKeys, $setElementOrder and $deleteFromPrimitiveList. NULL on failure; for an invalid patch `*ret_why` is a
- * static text. */
+ * static text. `*ret_unknown`: a member inside a RawExtension that the patch would merge, which the real server
+ * cannot; its data are NULL if there is none. */
 yyjson_mut_val *kt_patch_strategic(kt_arena *arena, yyjson_mut_doc *doc, const kt_spot *spot, yyjson_val *old,
-                                   yyjson_val *patch, const char **ret_why);
+                                   yyjson_val *patch, const char **ret_why, ki_str *ret_unknown);
 
 enum {
     KT_PATCH_MEMORY_MAX = 256 * 1024 * 1024, /* bytes that the operations can use; each copy can double the object */

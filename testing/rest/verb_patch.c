@@ -107,9 +107,14 @@ static ki_status make_patched(kt_call *call, kt_arena *arena, patch_kind kind, y
     } else {
         const char *why = NULL;
         kt_spot spot = kt_spot_root(kt_schema_builtin(), kt_schema_kind_of(call->resource));
-        made = kt_patch_strategic(arena, doc, &spot, old, patch, &why);
+        ki_str unknown;
+        made = kt_patch_strategic(arena, doc, &spot, old, patch, &why, &unknown);
         if (why)
             status = kt_fail_bad_request(call, "%s", why);
+        else if (unknown.data)
+            status = kt_fail(call, 500, "", NULL,
+                             "unable to find api field in struct RawExtension for the json field \"%.*s\"",
+                             (int)unknown.size, unknown.data);
     }
     if (!status)
         status = made ? kt_json_append_mut(out, made) : KI_ERR_NO_MEMORY;

@@ -100,6 +100,23 @@ REST_TEST(a_member_whose_values_are_not_checked_says_so_in_a_warning) {
     }
 }
 
+REST_TEST(the_indexes_in_a_jobs_status_are_not_checked_and_its_spec_is_not_warned_of_again) {
+    static const char target[] = "/apis/batch/v1/namespaces/default/jobs";
+    assert_int_equal(
+        rest_post(&server, target,
+                  "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"completionMode\":\"Indexed\",\"completions\":3,"
+                  "\"managedBy\":\"example.com/a\",\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
+                  "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}"),
+        201);
+    assert_string_equal(server.response.warnings.data,
+                        "kinformer serve: the type of spec.managedBy is checked, its values are not\n");
+    assert_int_equal(rest_send(&server, "PATCH", "/apis/batch/v1/namespaces/default/jobs/j/status",
+                               "application/merge-patch+json", "{\"status\":{\"completedIndexes\":\"0-1\"}}"),
+                     200);
+    assert_string_equal(server.response.warnings.data,
+                        "kinformer serve: the type of status.completedIndexes is checked, its values are not\n");
+}
+
 REST_TEST(data_of_more_than_a_megabyte_are_too_long) {
     ki_buffer body;
     ki_buffer_init(&body, &ki_allocator_default, 0);
