@@ -3,10 +3,10 @@
 #include "src/base/memory.h"
 #include "src/base/rfc3339.h"
 #include "testing/cluster/cluster_state.h"
-#include "testing/cluster/secret.h"
 #include "testing/cluster/view.h"
 #include "testing/cluster/write.h"
 #include "testing/crd/custom.h"
+#include "testing/schema/secret.h"
 #include "testing/values/json.h"
 
 enum {

@@ -1,11 +1,11 @@
 /* conform.c: see conform.h. */
 #include "testing/rest/conform.h"
 
-#include "testing/cluster/secret.h"
 #include "testing/crd/custom.h"
 #include "testing/request/body.h"
 #include "testing/request/status.h"
 #include "testing/rest/equal_keys.h"
+#include "testing/schema/secret.h"
 #include "testing/schema/strict.h"
 #include "testing/values/go_text.h"
 #include "testing/values/json.h"

@@ -1,6 +1,6 @@
 /* test_secret.c: the texts of a Secret's stringData end up in data. */
 #include "src/base/memory.h"
-#include "testing/cluster/secret.h"
+#include "testing/schema/secret.h"
 #include "testing/values/json.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"

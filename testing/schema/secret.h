@@ -1,7 +1,7 @@
 /* secret.h: a Secret's stringData. The server moves its strings into data and does not store it. Called for every
  * incoming object. */
-#ifndef KT_CLUSTER_SECRET_H
-#define KT_CLUSTER_SECRET_H
+#ifndef KT_SCHEMA_SECRET_H
+#define KT_SCHEMA_SECRET_H
 
 #include <kinformer/resource.h>
 

@@ -1,5 +1,5 @@
 /* secret.c: see secret.h. */
-#include "testing/cluster/secret.h"
+#include "testing/schema/secret.h"
 
 #include "testing/values/base64.h"
 #include "testing/values/index.h"
