@@ -100,8 +100,8 @@ static bool is_dropped(ki_informer *informer, ki_unreadable *unreadable, const k
     return is_repeated;
 }
 
-/* Stages the deltas of one key, from `*at` on: the store's next state, and the changes for the listeners. What waits
- * for a thread behind others waits packed, as the store has it. */
+/* Stages the deltas of one key, from `*at` on: the store's next state, and the changes for the listeners. If a listener
+ * has a thread and the log is not empty, the change is packed, as the store's object is. */
 static ki_status stage_key(ki_informer *informer, const ki_deltas *deltas, size_t *at, const char *version) {
     ki_store *store = informer->store;
     const char *key = ki_object_key(deltas->items[*at].obj);

@@ -39,7 +39,8 @@ static bool is_in_order(const ki_change_log *log) {
     bool is = first <= published && (!log->head || (log->head->first <= first && log->published_tail));
     for (const ki_change_reader *reader = log->readers; is && reader; reader = reader->next) {
         uint64_t position = atomic_load(&reader->position);
-        is = first <= position && position <= published && *reader->at == reader;
+        is = first <= position && position <= published && *reader->at == reader &&
+             reader->resyncs + reader->unwanted <= published - position;
     }
     return is;
 }
@@ -172,7 +173,28 @@ ki_status ki_change_log_append(ki_change_log *log, const ki_change *change) {
     log->tail->items[log->tail->count++] = *change;
     log->end++;
     log->staged_bytes += ki_object_memory(change->obj);
+    log->staged_resyncs += change->is_resync && !change->is_listed;
+    log->staged_repeats += change->is_resync && change->is_listed;
     return KI_OK;
+}
+
+/* Counts the changes that are being published and are of a resync. */
+static void count_resyncs(ki_change_log *log) {
+    KI_HELD(&log->mutex);
+    size_t all = log->staged_resyncs + log->staged_repeats;
+    if (log->staged_resyncs > 0)
+        log->resync_end = log->end;
+    for (ki_change_reader *reader = log->readers; all > 0 && reader; reader = reader->next) {
+        size_t wanted = (reader->resync_end == UINT64_MAX ? log->staged_resyncs : 0) +
+                        (reader->has_resyncs ? log->staged_repeats : 0);
+        reader->resyncs += wanted;
+        reader->unwanted += all - wanted;
+    }
+}
+
+/* Nothing is staged any more. */
+static void reset_staged(ki_change_log *log) {
+    log->staged_bytes = log->staged_resyncs = log->staged_repeats = 0;
 }
 
 bool ki_change_log_publish(ki_change_log *log) {
@@ -184,11 +206,12 @@ bool ki_change_log_publish(ki_change_log *log) {
     ki_mutex_lock(&log->mutex);
     log->published_tail = log->tail;
     log->bytes += log->staged_bytes;
+    count_resyncs(log);
     atomic_store(&log->published, log->end);
     bool is_read = log->readers != NULL;
     KI_ASSERT(is_in_order(log));
     ki_mutex_unlock(&log->mutex);
-    log->staged_bytes = 0;
+    reset_staged(log);
     if (!is_read && release_some(log, SLICE) == SLICE)
         ki_task_post(&log->release);
     return true;
@@ -210,7 +233,7 @@ void ki_change_log_drop(ki_change_log *log) {
     }
     log->tail = kept;
     log->end = atomic_load(&log->published);
-    log->staged_bytes = 0;
+    reset_staged(log);
 }
 
 /* ---- reading ---- */
@@ -253,29 +276,106 @@ static bool is_needed(const ki_change_log *log, uint64_t number) {
     return reader != NULL;
 }
 
-bool ki_change_log_take(ki_change_log *log, ki_change_reader *reader, ki_change *ret_change, uint64_t *ret_number) {
-    ki_mutex_lock(&log->mutex);
+/* Returns the reader's next change; NULL if there is none. */
+static const ki_change *peek(ki_change_log *log, ki_change_reader *reader) {
+    KI_HELD(&log->mutex);
     uint64_t number = atomic_load(&reader->position);
-    bool has_next = reader->at && number != atomic_load(&log->published);
-    if (has_next) {
-        if (!reader->block)
-            reader->block = log->head; /* it came before the first change */
-        else if (number - reader->block->first == BLOCK_SIZE)
-            reader->block = reader->block->next;
-        KI_ASSERT(number >= reader->block->first && number - reader->block->first < BLOCK_SIZE);
-        *ret_change = reader->block->items[number - reader->block->first];
-        *ret_number = number;
-        atomic_store(&reader->position, number + 1);
-        if (number == atomic_load(&log->first) && !is_needed(log, number)) {
-            pop(log, ret_change); /* with the log's references */
-        } else {
+    if (!reader->at || number == atomic_load(&log->published))
+        return NULL;
+    if (!reader->block)
+        reader->block = log->head; /* it came before the first change */
+    else if (number - reader->block->first == BLOCK_SIZE)
+        reader->block = reader->block->next;
+    KI_ASSERT(number >= reader->block->first && number - reader->block->first < BLOCK_SIZE);
+    return &reader->block->items[number - reader->block->first];
+}
+
+/* Moves the reader behind `next`, its next change. Returns true if no other reader needs the change: `*ret_change` then
+ * has the log's references. */
+static bool pass(ki_change_log *log, ki_change_reader *reader, const ki_change *next, ki_change *ret_change) {
+    KI_HELD(&log->mutex);
+    uint64_t number = atomic_load(&reader->position);
+    *ret_change = *next;
+    atomic_store(&reader->position, number + 1);
+    bool is_last = number == atomic_load(&log->first) && !is_needed(log, number);
+    if (is_last)
+        pop(log, ret_change);
+    return is_last;
+}
+
+/* Passes over changes that are not for the reader, a slice at most. Returns their number. `released` gets the
+ * `*ret_count` of them that no other reader needs. */
+static size_t skip(ki_change_log *log, ki_change_reader *reader, ki_change released[SLICE], size_t *ret_count) {
+    KI_HELD(&log->mutex);
+    size_t skipped = 0;
+    const ki_change *next;
+    *ret_count = 0;
+    while (skipped < SLICE && reader->unwanted > 0 && (next = peek(log, reader)) &&
+           !ki_change_reader_wants(reader, next, atomic_load(&reader->position))) {
+        *ret_count += pass(log, reader, next, &released[*ret_count]);
+        reader->unwanted--;
+        skipped++;
+    }
+    return skipped;
+}
+
+bool ki_change_log_take(ki_change_log *log, ki_change_reader *reader, ki_change *ret_change, size_t *ret_skipped) {
+    ki_change released[SLICE];
+    size_t count;
+    ki_mutex_lock(&log->mutex);
+    *ret_skipped = skip(log, reader, released, &count);
+    const ki_change *next = *ret_skipped > 0 ? NULL : peek(log, reader);
+    if (next) {
+        KI_ASSERT(ki_change_reader_wants(reader, next, atomic_load(&reader->position)));
+        KI_ASSERT(!next->is_resync || reader->resyncs > 0);
+        reader->resyncs -= next->is_resync;
+        if (!pass(log, reader, next, ret_change)) {
             ki_object_ref(ret_change->obj);
             ki_object_ref(ret_change->old);
         }
-        KI_ASSERT(is_in_order(log));
     }
+    KI_ASSERT(is_in_order(log));
     ki_mutex_unlock(&log->mutex);
-    return has_next;
+    for (size_t i = 0; i < count; i++)
+        ki_change_release(&released[i]);
+    return next != NULL;
+}
+
+size_t ki_change_log_pending(ki_change_log *log, const ki_change_reader *reader) {
+    ki_mutex_lock(&log->mutex);
+    size_t pending = (size_t)(atomic_load(&log->published) - atomic_load(&reader->position)) - reader->unwanted;
+    ki_mutex_unlock(&log->mutex);
+    return pending;
+}
+
+size_t ki_change_log_load(ki_change_log *log, const ki_change_reader *reader) {
+    ki_mutex_lock(&log->mutex);
+    size_t all = (size_t)(atomic_load(&log->published) - atomic_load(&reader->position));
+    size_t load = all - reader->unwanted - reader->resyncs;
+    ki_mutex_unlock(&log->mutex);
+    return load;
+}
+
+/* ---- resyncs ---- */
+
+bool ki_change_log_begin_resync(ki_change_log *log, ki_change_reader *reader, bool is_due) {
+    KI_ON_LOOP(log->engine);
+    KI_ASSERT(log->staged_resyncs == 0);
+    ki_mutex_lock(&log->mutex);
+    uint64_t published = atomic_load(&log->published);
+    bool is_for = is_due && atomic_load(&reader->position) >= log->resync_end;
+    if (is_for)
+        reader->resync_end = UINT64_MAX;
+    else if (reader->resync_end > published)
+        reader->resync_end = published;
+    ki_mutex_unlock(&log->mutex);
+    return is_for;
+}
+
+bool ki_change_reader_wants(const ki_change_reader *reader, const ki_change *change, uint64_t number) {
+    if (!change->is_resync)
+        return true;
+    return change->is_listed ? reader->has_resyncs : number < reader->resync_end;
 }
 
 size_t ki_change_log_bytes(ki_change_log *log) {

@@ -226,14 +226,6 @@ typedef enum next_step {
     STEP_END
 } next_step;
 
-bool ki_listener_wants(const ki_listener *listener, const ki_change *change, uint64_t number) {
-    if (!change->is_resync)
-        return true;
-    if (change->is_listed)
-        return listener->resync_ns > 0;
-    return number >= atomic_load(&listener->resync_from) && number < atomic_load(&listener->resync_end);
-}
-
 /* A mark is set at the end of the log: what is published is read before the marks, so that no change behind a mark is
  * seen without it. `*ret_namespaces`: the `namespaces_count` that STEP_NAMESPACES reports. */
 static next_step next_step_of(const ki_listener *listener, unsigned *ret_namespaces) {
@@ -242,7 +234,7 @@ static next_step next_step_of(const ki_listener *listener, unsigned *ret_namespa
         return STEP_END;
     if (listener->replay)
         return STEP_CHANGE;
-    bool has_change = ki_change_log_pending(&processor->log, &listener->reader) > 0;
+    bool has_change = ki_change_log_has_next(&processor->log, &listener->reader);
     uint64_t position = atomic_load(&listener->reader.position);
     *ret_namespaces = atomic_load(&processor->namespaces_count); /* before `namespaces_at`, which is set first */
     if (!atomic_load(&listener->synced)) {
@@ -257,15 +249,16 @@ static next_step next_step_of(const ki_listener *listener, unsigned *ret_namespa
     return has_change ? STEP_CHANGE : STEP_NOTHING;
 }
 
-/* Delivers the next change of the log, unless it is not for this listener. */
-static void deliver_change(ki_listener *listener) {
+/* Delivers the next change of the log, or passes over changes that are not for this listener. */
+static void deliver_change(ki_listener *listener, bool on_loop) {
     ki_change change;
-    uint64_t number;
-    if (!ki_change_log_take(&listener->processor->log, &listener->reader, &change, &number))
-        return; /* removed meanwhile */
-    if (ki_listener_wants(listener, &change, number))
+    size_t skipped;
+    if (ki_change_log_take(&listener->processor->log, &listener->reader, &change, &skipped)) {
         call_handler(listener, &change);
-    ki_change_release(&change);
+        ki_change_release(&change);
+    } else if (on_loop) {
+        (void)ki_engine_work(listener->engine, (int)skipped);
+    }
 }
 
 /* Takes the next step. Returns STEP_NOTHING if there is none. */
@@ -281,7 +274,7 @@ static next_step deliver(ki_listener *listener, bool on_loop) {
     else if (step == STEP_CHANGE && listener->replay)
         replay_one(listener, on_loop);
     else if (step == STEP_CHANGE)
-        deliver_change(listener);
+        deliver_change(listener, on_loop);
     return step;
 }
 

@@ -54,10 +54,7 @@ struct ki_listener {
     int64_t desired_resync_ns;
     int64_t resync_ns; /* 0: none */
     int64_t next_resync;
-    bool resync_is_due;
-    /* The changes of the last resync that it was due at have numbers from `resync_from` on, below `resync_end`. Changed
-     * only when it has taken them all: see ki_processor_resync_due. */
-    _Atomic uint64_t resync_from, resync_end;
+    bool resync_is_due; /* chosen for the last resync */
     /* Under `mutex`. */
     ki_mutex mutex;
     bool is_stopped;
@@ -79,8 +76,6 @@ struct ki_listener {
 
 /* Returns the number of undelivered notifications. Any thread. */
 size_t ki_listener_pending(const ki_listener *listener);
-/* Returns true unless the change, with this number in the log, is of a resync that is not for the listener. */
-bool ki_listener_wants(const ki_listener *listener, const ki_change *change, uint64_t number);
 /* Makes a listener that is not started and in no list. Errors: KI_ERR_NO_MEMORY, KI_ERR_SYSTEM. */
 ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_listener, ki_error *err);
 /* Frees a listener that has ended or never started. Calls on_removed if that was not done. */

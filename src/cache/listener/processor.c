@@ -27,6 +27,7 @@ static void settle_period(const ki_processor *processor, ki_listener *listener, 
     else if (period > 0 && period < processor->resync_ns)
         period = processor->resync_ns;
     listener->resync_ns = period;
+    listener->reader.has_resyncs = period > 0;
     listener->next_resync = now + period;
 }
 
@@ -36,15 +37,10 @@ static void settle_periods(ki_processor *processor, int64_t now) {
 }
 
 bool ki_processor_resync_due(ki_processor *processor, int64_t now) {
-    uint64_t end = atomic_load(&processor->log.published);
     bool any = false;
     for (ki_listener *listener = processor->first; listener; listener = listener->next) {
-        bool has_last = atomic_load(&listener->reader.position) >= processor->resync_end;
-        listener->resync_is_due = listener->resync_ns > 0 && now >= listener->next_resync && has_last;
-        if (listener->resync_is_due)
-            atomic_store(&listener->resync_from, end);
-        if (listener->resync_is_due || atomic_load(&listener->resync_end) > end)
-            atomic_store(&listener->resync_end, listener->resync_is_due ? UINT64_MAX : end);
+        bool is_over = listener->resync_ns > 0 && now >= listener->next_resync;
+        listener->resync_is_due = ki_change_log_begin_resync(&processor->log, &listener->reader, is_over);
         any = any || listener->resync_is_due;
     }
     return any;
@@ -102,10 +98,10 @@ void ki_processor_forget(ki_processor *processor, ki_listener *listener) {
         take_out(listener, &processor->leaving_end);
 }
 
-size_t ki_processor_load(const ki_processor *processor) {
+size_t ki_processor_load(ki_processor *processor) {
     size_t most = 0;
     for (ki_listener *listener = processor->first; listener; listener = listener->next) {
-        size_t load = listener->has_thread ? 0 : ki_change_log_pending(&processor->log, &listener->reader);
+        size_t load = listener->has_thread ? 0 : ki_change_log_load(&processor->log, &listener->reader);
         most = load > most ? load : most;
     }
     return most;
@@ -133,7 +129,7 @@ void ki_processor_stop(ki_processor *processor) {
 
 static bool is_for_any(const ki_processor *processor, const ki_change *change) {
     const ki_listener *listener = processor->first;
-    while (listener && !ki_listener_wants(listener, change, processor->log.end))
+    while (listener && !ki_change_reader_wants(&listener->reader, change, processor->log.end))
         listener = listener->next;
     return listener != NULL;
 }
@@ -141,10 +137,7 @@ static bool is_for_any(const ki_processor *processor, const ki_change *change) {
 ki_status ki_processor_stage(ki_processor *processor, const ki_change *change) {
     if (change->is_resync && !is_for_any(processor, change))
         return KI_OK;
-    ki_status status = ki_change_log_append(&processor->log, change);
-    if (!status && change->is_resync && !change->is_listed)
-        processor->resync_end = processor->log.end;
-    return status;
+    return ki_change_log_append(&processor->log, change);
 }
 
 void ki_processor_publish(ki_processor *processor) {

@@ -23,8 +23,7 @@ struct ki_processor {
     /* Removed, in that order; on_removed not called, or thread not joined yet. */
     ki_listener *leaving;
     ki_listener **leaving_end;
-    int64_t resync_ns;   /* the informer's resync period; 0: no resyncs */
-    uint64_t resync_end; /* number after the last change of a resync */
+    int64_t resync_ns; /* the informer's resync period; 0: no resyncs */
     bool started, threaded;
     bool has_news; /* listeners got something since the last ki_processor_wake. Loop only */
     /* The changes of the item in process, or of a part of a list, are staged while the store's next snapshot is, then
@@ -47,9 +46,10 @@ void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t de
 bool ki_processor_remove(ki_processor *processor, ki_listener *listener);
 /* Removes the listener, which is in `leaving`, before it is freed. */
 void ki_processor_forget(ki_processor *processor, ki_listener *listener);
-/* Returns the most changes that wait for a listener on the loop: the watch pauses if they are many. What waits for a
- * thread does not delay the watch: a slow one delays nobody else. */
-size_t ki_processor_load(const ki_processor *processor);
+/* Returns the most changes that wait for a listener on the loop: the watch pauses if they are many. Changes of resyncs
+ * do not count: the cache has their states already. What waits for a thread does not delay the watch: a slow one
+ * delays nobody else. */
+size_t ki_processor_load(ki_processor *processor);
 /* Starts each listener, on a thread of its own or on the loop. After a failure, call it again or stop. */
 ki_status ki_processor_start(ki_processor *processor, bool threaded, ki_error *err);
 
@@ -59,17 +59,17 @@ ki_status ki_processor_stage(ki_processor *processor, const ki_change *change);
 void ki_processor_publish(ki_processor *processor);
 /* Drops the staged changes. */
 void ki_processor_drop(ki_processor *processor);
-/* Returns true if the next change will wait for a listener's thread behind others. */
+/* Returns true if changes wait in the log, for any listener, and a listener has a thread: the next change is packed. */
 bool ki_processor_is_behind(const ki_processor *processor);
 /* The first list, or a changed set of namespaces, is complete: on_synced or on_namespaces_synced is called behind
  * everything published so far. Wakes nobody. */
 void ki_processor_mark(ki_processor *processor, ki_mark mark);
 /* Wakes the listeners: once for many changes, since to wake a thread costs more than a change does. */
 void ki_processor_wake(ki_processor *processor);
-/* Chooses the listeners for a resync that begins now: those whose period is over, and that have taken the last resync.
- * Returns true if there are any. No resync is queued or staged. */
+/* Chooses the listeners that a new resync is for. A listener is chosen if its period is over and it has taken the last
+ * resync. Returns false if no listener is chosen. Called when every earlier resync has been published. */
 bool ki_processor_resync_due(ki_processor *processor, int64_t now);
-/* Starts the next period of each due listener, after the resync is queued. */
+/* Starts the next period of each chosen listener. Called when the new resync is queued. */
 void ki_processor_resync_begun(ki_processor *processor, int64_t now);
 
 /* Asks every listener to end. Nothing is added afterwards. */

@@ -1,4 +1,4 @@
-/* test_change_log.c: the changes on their way to several readers: order, release, memory. */
+/* test_change_log.c: the changes on their way to several readers: order, release, memory, resyncs. */
 
 #include "src/base/memory.h"
 #include "src/cache/listener/change_log.h"
@@ -8,6 +8,9 @@
 #include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,16 +58,16 @@ static void publish(stage *s, int from, int count) {
 /* Takes one change, which must be this one. */
 static void take(stage *s, ki_change_reader *reader, int expected) {
     ki_change change;
-    uint64_t number;
-    assert_true(ki_change_log_take(&s->log, reader, &change, &number));
+    size_t skipped;
+    assert_true(ki_change_log_take(&s->log, reader, &change, &skipped));
     assert_int_equal(atoi(ki_object_resource_version(change.obj)), expected);
     ki_change_release(&change);
 }
 
 static bool has_more(stage *s, ki_change_reader *reader) {
     ki_change change;
-    uint64_t number;
-    bool has = ki_change_log_take(&s->log, reader, &change, &number);
+    size_t skipped;
+    bool has = ki_change_log_take(&s->log, reader, &change, &skipped);
     if (has)
         ki_change_release(&change);
     return has;
@@ -206,5 +209,66 @@ TEST(the_log_ends_with_changes_in_it) {
         assert_int_equal(append(&s, i), KI_OK);
     ki_change_log_drop(&s.log); /* its blocks wait for a task, which does not run */
     ki_change_log_detach(&s.log, &reader);
+    close_stage(&s);
+}
+
+typedef struct taker {
+    ki_change_log *log;
+    ki_change_reader reader;
+    _Atomic bool *is_over;
+    int expected, taken; /* changes of resyncs */
+} taker;
+
+static void *take_until_over(void *user) {
+    taker *self = user;
+    for (;;) {
+        bool is_over = atomic_load(self->is_over);
+        ki_change change;
+        size_t skipped;
+        if (ki_change_log_take(self->log, &self->reader, &change, &skipped)) {
+            self->taken += change.is_resync;
+            ki_change_release(&change);
+        } else if (is_over && !ki_change_log_has_next(self->log, &self->reader)) {
+            return NULL;
+        } else if (skipped == 0) {
+            sched_yield();
+        }
+    }
+}
+
+TEST(a_reader_on_another_thread_gets_all_of_each_resync_for_it_and_nothing_of_others) {
+    enum {
+        READERS = 3,
+        ROUNDS = 300,
+        OBJECTS = 50
+    };
+    stage s;
+    _Atomic bool is_over = false;
+    taker takers[READERS];
+    pthread_t threads[READERS];
+    open_stage(&s);
+    ki_object *obj = noted_object("default/a", "1", NULL);
+    const ki_change change = { .type = KI_EVENT_UPDATE, .obj = obj, .old = obj, .is_resync = true };
+    for (int i = 0; i < READERS; i++) {
+        takers[i] = (taker){ .log = &s.log, .is_over = &is_over };
+        ki_change_log_attach(&s.log, &takers[i].reader);
+        pthread_create(&threads[i], NULL, take_until_over, &takers[i]);
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < READERS; i++)
+            if (ki_change_log_begin_resync(&s.log, &takers[i].reader, round % (i + 1) == 0))
+                takers[i].expected += OBJECTS;
+        for (int i = 0; i < OBJECTS; i++)
+            assert_int_equal(ki_change_log_append(&s.log, &change), KI_OK);
+        publish(&s, round, 1);
+    }
+    atomic_store(&is_over, true);
+    for (int i = 0; i < READERS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(takers[i].taken, takers[i].expected);
+        assert_int_equal(ki_change_log_pending(&s.log, &takers[i].reader), 0);
+        ki_change_log_detach(&s.log, &takers[i].reader);
+    }
+    ki_object_unref(obj);
     close_stage(&s);
 }
