@@ -14,7 +14,7 @@ KI_BEGIN_DECLS
 
 /* The memory of an informer's cache, in bytes as they were requested from the allocator, without the allocator's own
  * overhead. The informer's structs, its connection, its queue, and what a factory packs and unpacks bodies in are not
- * counted: docs/performance.md has their sizes. Nor are dictionaries of which the cache has no object. */
+ * counted: docs/performance.md has their sizes. Nor are older dictionaries that only objects outside the cache have. */
 typedef struct ki_memory {
     size_t total; /* the sum of the bytes up to `deleted` */
     /* Of the objects in the cache. */
@@ -22,7 +22,7 @@ typedef struct ki_memory {
     size_t shared;        /* what objects have in common: kind, namespace, labels */
     size_t plain_bodies;  /* JSON; of an object without its content a digest of 8 bytes */
     size_t packed_bodies; /* packed JSON */
-    size_t dictionaries;  /* that these bodies were packed with, and the next ones will be */
+    size_t dictionaries;  /* those of packed bodies, and the one that the next bodies are packed with */
     size_t indexes;       /* how objects are found: by key, and by each index */
     /* Beside them. */
     size_t waiting; /* changes that wait for handlers, with the new states; those that the cache has as well, too */
@@ -35,8 +35,7 @@ typedef struct ki_memory {
 
 /* Writes the first `size` bytes of the informer's memory. Programs call ki_informer_memory, which passes the size of
  * their ki_memory: later versions of the library add members at the end.
- * Threads: any. Blocks: counts each object and each node of the indexes, under no lock;
- * then until the loop has applied 64 objects at most. */
+ * Threads: any. Blocks: until it has counted each object and each node of the indexes. The loop continues meanwhile. */
 KI_API void ki_informer_memory_sized(ki_informer *informer, ki_memory *ret_memory, size_t size);
 
 /* Writes where the informer's memory is. Threads, Blocks: as ki_informer_memory_sized. */

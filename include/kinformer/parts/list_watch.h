@@ -147,10 +147,10 @@ struct ki_list_watch {
 };
 
 /* Makes the source of an API server's objects (client-go's NewListWatchFromClient). Of `options` (may be NULL) it uses
- * namespace_name (NULL: all namespaces), the selectors, view and keep_managed_fields.
+ * namespace_name (NULL: all namespaces), the selectors, keep, view and keep_managed_fields.
  * Ownership: the caller frees the source with ki_list_watch_free, before the client. Blocks: no.
- * Errors: KI_ERR_INVALID, KI_ERR_PARSE (a selector or a path of the view), KI_ERR_UNSUPPORTED (the resource cannot be
- * listed and watched), KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
+ * Errors: KI_ERR_INVALID (also: a namespace_set), KI_ERR_PARSE (a selector or a path of the view), KI_ERR_UNSUPPORTED
+ * (the resource cannot be listed), KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_list_watch_new(ki_client *client, const ki_resource *resource,
                                                  const ki_informer_options *options, ki_list_watch **ret_list_watch,
                                                  ki_error *err);
@@ -159,12 +159,13 @@ KI_API void ki_list_watch_free(ki_list_watch *list_watch);
 
 /* Makes the informer of a source of the program's own (client-go's InformerFor): a factory's informer in every way,
  * which later calls of ki_factory_informer with the same resource, namespace and selectors return. What the source does
- * with these is its own business. Options that say how the API server's source makes objects are KI_ERR_INVALID: view,
- * keep_managed_fields, consistency_check_ms. ki_factory_options.object_limit has no effect.
+ * with these is its own business. Options of the API server's source are KI_ERR_INVALID: view, keep,
+ * keep_managed_fields, namespace_set, consistency_check_ms. ki_factory_options.object_limit has no effect.
  * Ownership: the informer is borrowed from the factory. With KI_OK the factory owns the source, and frees it (`free`)
  * with the informer, or on the loop when the informer is removed. Threads: any. Blocks: no.
  * Errors: KI_ERR_INVALID (also: `list`, `watch`, `cancel` or `free` is missing), KI_ERR_EXISTS (there is such an
- * informer), KI_ERR_STATE (the factory or its engine is stopped), KI_ERR_PARSE, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
+ * informer), KI_ERR_STATE (the factory or its engine is stopped), KI_ERR_UNSUPPORTED (the resource cannot be listed),
+ * KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_factory_informer_for(ki_factory *factory, const ki_resource *resource,
                                                        ki_list_watch *list_watch, const ki_informer_options *options,
                                                        ki_informer **ret_informer, ki_error *err);

@@ -68,7 +68,7 @@ struct ki_informer {
     char *index_error_key;     /* NULL: none */
     size_t index_errors;       /* errors since the last report */
 
-    /* Under `registry_lock`. Held only to find a registration's listener. */
+    /* Under `registry_lock`. Held to find a registration's listener, and while the metrics go through all of them. */
     ki_mutex registry_lock;
     ki_listener *registered; /* the first; linked by `next_registered` */
     uint64_t last_id;

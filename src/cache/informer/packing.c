@@ -1,6 +1,7 @@
 /* packing.c: what the cache keeps of objects: less than all (ki_keep), or all of it with a packed body (pack.h).
- * Objects of a list are packed as they arrive (reflector.c), those of events when they are stored: handlers on the loop
- * get the plain object. What waits for a slow handler on a thread of its own is packed, too. Loop. */
+ * Objects of a list are packed as they arrive (listed_objects.c), those of events when they are stored: handlers get
+ * the plain object. It is packed for the handlers, too, if one of them has a thread and changes wait already
+ * (process_item.c). Loop. */
 #include "src/cache/informer/informer_parts.h"
 
 #include "src/cache/store/snapshot.h"

@@ -12,7 +12,7 @@
 #include "src/object/resource_table.h"
 
 enum {
-    /* Waiting changes at which the watch pauses; it resumes at half. On the loop they are not packed. */
+    /* Changes, in the queue and waiting for a handler on the loop, at which the watch pauses; it resumes at half. */
     HELD_FROM = 200
 };
 

@@ -382,6 +382,8 @@ CONTROLLER_TEST(options_that_do_not_fit_a_form_are_errors) {
     ki_informer_options options = KI_INFORMER_OPTIONS(.keep = KI_KEEP_METADATA, .view = spec_fields);
     assert_int_equal(ki_list_watch_new(client, KI_PODS, &options, &source, NULL), KI_ERR_INVALID);
     assert_int_equal(ki_factory_informer_by_name(stage.factory, "pods", &options, &informer, NULL), KI_ERR_INVALID);
+    const ki_informer_options of_set = KI_INFORMER_OPTIONS(.namespace_set = "mine");
+    assert_int_equal(ki_list_watch_new(client, KI_PODS, &of_set, &source, NULL), KI_ERR_INVALID);
     options.view = bad_fields;
     assert_int_equal(ki_factory_informer(stage.factory, KI_PODS, &options, &informer, NULL), KI_ERR_PARSE);
 }
