@@ -4,6 +4,7 @@
  * CPU time and memory of the controller's process. */
 #include "bench/small_objects.h"
 
+#include <kinformer-controllers/controller.h>
 #include <kinformer-testing/server.h>
 #include <kinformer/kinformer.h>
 

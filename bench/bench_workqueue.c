@@ -4,7 +4,7 @@
 #include "bench/counting.h"
 #include "bench/small_objects.h"
 
-#include <kinformer/workqueue.h>
+#include <kinformer-controllers/workqueue.h>
 
 #include <limits.h>
 #include <pthread.h>

@@ -11,7 +11,7 @@ foreach(source ${sources})
     set_target_properties(bench_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
     target_compile_definitions(bench_${name} PRIVATE _GNU_SOURCE KI_BENCH_PEERS="${PROJECT_SOURCE_DIR}/bench/peers")
     target_include_directories(bench_${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
-    target_link_libraries(bench_${name} PRIVATE testing-memory kinformer-testing-static kinformer-static PkgConfig::kt_deps PkgConfig::ki_deps Threads::Threads)
+    target_link_libraries(bench_${name} PRIVATE testing-memory kinformer-controllers-static kinformer-testing-static kinformer-static PkgConfig::kt_deps PkgConfig::ki_deps Threads::Threads)
 endforeach()
 # It measures locks: its own functions are called in place of these (bench/lock_times.h).
 target_link_options(
@@ -25,7 +25,7 @@ ki_target(instructions)
 set_target_properties(instructions PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
 target_compile_definitions(instructions PRIVATE _GNU_SOURCE KI_TEST_DATA_DIR="${PROJECT_SOURCE_DIR}/tests/data")
 target_include_directories(instructions PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
-target_link_libraries(instructions PRIVATE testing-memory kinformer-testing-static kinformer-static PkgConfig::kt_deps PkgConfig::ki_deps Threads::Threads)
+target_link_libraries(instructions PRIVATE testing-memory kinformer-controllers-static kinformer-testing-static kinformer-static PkgConfig::kt_deps PkgConfig::ki_deps Threads::Threads)
 
 # Ours beside the programs of other libraries, and their common server (bench/peers/README.md).
 foreach(name server kinformer)
@@ -37,4 +37,4 @@ foreach(name server kinformer)
     target_include_directories(peer_${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 endforeach()
 target_link_libraries(peer_server PRIVATE kinformer-testing-static kinformer-static PkgConfig::kt_deps PkgConfig::ki_deps Threads::Threads)
-target_link_libraries(peer_kinformer PRIVATE kinformer-static PkgConfig::ki_deps Threads::Threads)
+target_link_libraries(peer_kinformer PRIVATE kinformer-controllers-static kinformer-static PkgConfig::ki_deps Threads::Threads)

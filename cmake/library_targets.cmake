@@ -10,7 +10,8 @@ if(NOT "${BUILD_SHARED_LIBS}" STREQUAL "")
 endif()
 
 # ki_library(NAME SOURCES...): compiles the sources once and makes NAME (shared) and NAME-static. A shared library exports what
-# cmake/libNAME.exports lists, in the version node NAME_1 (1: KI_ABI_VERSION). The program and the tests link the archives, so their targets always
+# cmake/libNAME.exports lists, in the version node NAME_1 (1: KI_ABI_VERSION). What cmake/libNAME.private lists is for the other libraries here: its
+# version node is of this very version, so that the loader refuses any other. The program and the tests link the archives, so their targets always
 # exist. kinformer::NAME is the shared library, or the archive where no shared library is built.
 function(ki_library name)
     add_library(${name}-objects OBJECT ${ARGN})
@@ -30,11 +31,18 @@ function(ki_library name)
         set(version_script ${PROJECT_BINARY_DIR}/${name}.map)
         set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/lib${name}.exports)
         file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/lib${name}.exports symbols)
-        file(CONFIGURE OUTPUT ${version_script} CONTENT "${node} { global: ${symbols}; local: *; };\n")
+        set(nodes "${node} { global: ${symbols}; local: *; };\n")
+        if(EXISTS ${PROJECT_SOURCE_DIR}/cmake/lib${name}.private)
+            set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/lib${name}.private)
+            file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/lib${name}.private symbols)
+            string(REGEX REPLACE "_${KI_ABI_VERSION}$" "_PRIVATE_${PROJECT_VERSION}" node ${node})
+            string(APPEND nodes "${node} { global: ${symbols}; };\n")
+        endif()
+        file(CONFIGURE OUTPUT ${version_script} CONTENT "${nodes}")
         add_library(${name} SHARED $<TARGET_OBJECTS:${name}-objects>)
         set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${KI_ABI_VERSION}
                               LINK_DEPENDS ${version_script})
-        target_link_options(${name} PRIVATE -Wl,--version-script=${version_script})
+        target_link_options(${name} PRIVATE -Wl,--version-script=${version_script} -Wl,-Bsymbolic-functions) # its own calls stay inside
         add_library(kinformer::${name} ALIAS ${name})
         list(APPEND targets ${name})
     else()
@@ -46,4 +54,24 @@ function(ki_library name)
         target_include_directories(${target} PUBLIC
             $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     endforeach()
+endfunction()
+
+# ki_link(NAME LIBRARIES...): links NAME with what it needs for itself.
+function(ki_link name)
+    target_link_libraries(${name}-objects PRIVATE ${ARGN})
+    target_link_libraries(${name}-static PRIVATE ${ARGN})
+    if(TARGET ${name})
+        target_link_libraries(${name} PRIVATE ${ARGN})
+        if(NOT KI_SANITIZE)
+            target_link_options(${name} PRIVATE -Wl,-z,defs) # sanitizers leave theirs to the program
+        endif()
+    endif()
+endfunction()
+
+# ki_sister(NAME): NAME uses libkinformer, also the functions of cmake/libkinformer.private.
+function(ki_sister name)
+    target_link_libraries(${name}-static PUBLIC kinformer-static)
+    if(TARGET ${name})
+        target_link_libraries(${name} PUBLIC kinformer)
+    endif()
 endfunction()

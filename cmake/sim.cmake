@@ -7,7 +7,7 @@ add_executable(sim ${sources})
 ki_target(sim)
 target_compile_definitions(sim PRIVATE _GNU_SOURCE)
 target_include_directories(sim PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
-target_link_libraries(sim PRIVATE testing-memory kinformer-testing-static kinformer-static PkgConfig::kt_deps PkgConfig::ki_deps
+target_link_libraries(sim PRIVATE testing-memory kinformer-controllers-static kinformer-testing-static kinformer-static PkgConfig::kt_deps PkgConfig::ki_deps
     Threads::Threads)
 if(KI_TESTS)
     add_test(NAME sim/seeds COMMAND sim --seeds 200)

@@ -3,7 +3,7 @@
 if(NOT KI_SERVER)
     return()
 endif()
-ki_sources(sources testing/*.c testing/*/*.c src/http/*.c)
+ki_sources(sources testing/*.c testing/*/*.c status/http/*.c)
 list(FILTER sources EXCLUDE REGEX "testing/memory/")
 ki_library(kinformer-testing ${sources})
 target_link_libraries(kinformer-testing-objects PRIVATE PkgConfig::kt_deps Threads::Threads)

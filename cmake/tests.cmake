@@ -8,7 +8,7 @@ function(ki_test_target target)
     ki_target(${target})
     target_compile_definitions(${target} PRIVATE _GNU_SOURCE $<$<CONFIG:Debug>:KI_BODY_CHECKSUM>)
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
-    target_link_libraries(${target} PRIVATE kinformer-doctor kinformer-gen kinformer-status-static testing-memory kinformer-testing-static kinformer-print-static kinformer-static PkgConfig::cmocka PkgConfig::kt_deps PkgConfig::ki_deps
+    target_link_libraries(${target} PRIVATE kinformer-doctor kinformer-gen kinformer-status-static testing-memory kinformer-controllers-static kinformer-testing-static kinformer-print-static kinformer-static PkgConfig::cmocka PkgConfig::kt_deps PkgConfig::ki_deps
         Threads::Threads)
 endfunction()
 
@@ -53,7 +53,7 @@ ki_sources(sources tests/integration/test_*.c)
 ki_test_program(test_integration integration ${sources})
 
 # unit/null_arguments calls each function of the public headers.
-ki_sources(public_headers include/kinformer/*.h include/kinformer/parts/*.h include/kinformer-print/*.h include/kinformer-status/*.h include/kinformer-testing/*.h)
+ki_sources(public_headers include/kinformer/*.h include/kinformer/parts/*.h include/kinformer-controllers/*.h include/kinformer-print/*.h include/kinformer-status/*.h include/kinformer-testing/*.h)
 set(null_calls ${PROJECT_BINARY_DIR}/tests/generated/null_calls.h)
 add_custom_command(OUTPUT ${null_calls}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/tests/generated

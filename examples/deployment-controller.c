@@ -4,6 +4,7 @@
  * A change of any of them queues the key of its Deployment. A ReplicaSet names its Deployment. A pod names its
  * ReplicaSet, and the cache of ReplicaSets has the Deployment. The reconcile function prints the state; a real one
  * writes the difference. */
+#include <kinformer-controllers/controller.h>
 #include <kinformer/kinformer.h>
 
 #include <stdio.h>

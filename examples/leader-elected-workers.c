@@ -5,6 +5,8 @@
  * marks the jobs as done. End it, and the other one leads. A process that was suspended while it led can resume and
  * write although another process leads now. Two checks prevent that: the API server compares the resource version, and
  * the library compares the token of that version and never overwrites a higher one. */
+#include <kinformer-controllers/controller.h>
+#include <kinformer-controllers/leader.h>
 #include <kinformer/kinformer.h>
 
 #include <stdio.h>

@@ -4,6 +4,7 @@
 //     $ ./router 8053 &
 //     $ echo shop.example.com | nc -u -W 1 127.0.0.1 8053        10.0.3.4:8080; the next address at each lookup
 //     $ echo metrics | nc -u -W 1 127.0.0.1 8053                 what the program counts
+#include <kinformer-controllers/controller.hpp>
 #include <kinformer/kinformer.hpp>
 
 #include <arpa/inet.h>

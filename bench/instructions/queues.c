@@ -1,9 +1,9 @@
 /* queues.c: a change through each of the informer's queues, and a key through the work queue. */
 #include "bench/instructions/paths.h"
 
+#include <kinformer-controllers/workqueue.h>
 #include <kinformer/parts/object_format.h>
 #include <kinformer/parts/queue.h>
-#include <kinformer/workqueue.h>
 
 #include <stdio.h>
 

@@ -4,6 +4,10 @@
  * A Foo has the name and the number of replicas of a Deployment. The controller creates the Deployment, resets its
  * replicas when they change, and writes the number of available replicas into the Foo's status. README.md in this
  * folder has a walk-through. */
+#include <kinformer-controllers/controller.h>
+#include <kinformer-controllers/events.h>
+#include <kinformer-controllers/leader.h>
+#include <kinformer-controllers/workqueue.h>
 #include <kinformer-status/server.h>
 #include <kinformer/kinformer.h>
 

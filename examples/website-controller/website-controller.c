@@ -5,6 +5,8 @@
  * ROUTES is a folder that a proxy outside of the cluster reads: one file for each Website. A finalizer keeps a deleted
  * Website until its file is removed. ADDRESS serves probes, metrics and a status page; by default 127.0.0.1:8080. Of
  * several processes one works: the holder of the Lease website-controller. README.md has a walk-through. */
+#include <kinformer-controllers/controller.h>
+#include <kinformer-controllers/leader.h>
 #include <kinformer-status/server.h>
 #include <kinformer/kinformer.h>
 

@@ -1,4 +1,6 @@
-/* kinformer.h: Kubernetes informers for C. Includes every public header. Conventions of all headers:
+/* kinformer.h: Kubernetes informers for C. Includes every header of libkinformer; those of the other libraries are
+ * beside this folder: kinformer-controllers/, kinformer-print/, kinformer-status/, kinformer-testing/. Conventions of all
+ * headers:
  *
  *   - Pointer parameters must not be NULL, unless the comment says what NULL means. `user` and `err` may always be
  *     NULL. Every function whose name ends with _free, _unref or _clear accepts NULL. A function that returns a
@@ -20,17 +22,14 @@
 #include <kinformer/client.h>
 #include <kinformer/condition.h>
 #include <kinformer/config.h>
-#include <kinformer/controller.h>
 #include <kinformer/diff.h>
 #include <kinformer/discovery.h>
 #include <kinformer/engine.h>
 #include <kinformer/error.h>
-#include <kinformer/events.h>
 #include <kinformer/export.h>
 #include <kinformer/factory.h>
 #include <kinformer/fetch.h>
 #include <kinformer/informer.h>
-#include <kinformer/leader.h>
 #include <kinformer/lister.h>
 #include <kinformer/log.h>
 #include <kinformer/memory.h>
@@ -42,6 +41,5 @@
 #include <kinformer/value.h>
 #include <kinformer/version.h>
 #include <kinformer/view.h>
-#include <kinformer/workqueue.h>
 
 #endif

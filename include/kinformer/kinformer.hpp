@@ -40,7 +40,6 @@
 #ifndef KINFORMER_KINFORMER_HPP
 #define KINFORMER_KINFORMER_HPP
 
-#include <kinformer/cpp/controller.hpp>
 #include <kinformer/cpp/error.hpp>
 #include <kinformer/cpp/factory.hpp>
 #include <kinformer/cpp/handler.hpp>

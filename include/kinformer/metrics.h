@@ -53,6 +53,19 @@ typedef struct ki_label {
     const char *value;
 } ki_label;
 
+enum {
+    KI_CONTROLLER_KEY_MAX = 512 /* bytes of ki_controller_failure.key, with the closing zero; longer keys are cut */
+};
+
+/* A key of a controller whose last reconcile failed. */
+typedef struct ki_controller_failure {
+    char key[KI_CONTROLLER_KEY_MAX]; /* "": no key */
+    int failures;                    /* in a row */
+    bool is_retried;                 /* false: the error was terminal */
+    int64_t ago_ms;                  /* time since the last failure */
+    ki_error cause;                  /* the error of the last failure */
+} ki_controller_failure;
+
 /* The current value of one series. Labels of informers' metrics: name (the factory's), group, version, resource,
  * namespace, label_selector, field_selector and keep ("" without a value); keep is "object", "metadata", "view" or
  * "keys" (ki_keep); then `cause` of informer_relists, and `handler` of informer_pending_notifications. The cause is the
@@ -69,11 +82,11 @@ typedef struct ki_sample {
     double value;            /* of a summary or histogram the sum of its observations */
     uint64_t count;          /* of a summary or histogram the number of its observations; otherwise 0 */
     const uint64_t *buckets; /* of a histogram, for each bound: the number of observations up to it; otherwise NULL */
-    /* Whose sample it is, for what no metric has: ki_informer_health, ki_elector_leader, ki_controller_get_failure. Of
-     * other metrics NULL; of a controller's queue, too. */
-    const struct ki_informer *informer;
-    const struct ki_elector *elector;
-    const struct ki_controller *controller;
+    /* Whose sample it is, and what no metric has. Of other metrics NULL. */
+    const struct ki_informer *informer;   /* for ki_informer_health */
+    const struct ki_elector *elector;     /* for ki_elector_check */
+    const char *leader;                   /* of an elector: the identity of the Lease's holder; "": nobody */
+    const ki_controller_failure *failure; /* of a controller: as ki_controller_get_failure gives it */
 } ki_sample;
 
 /* Gets one sample. Everything in the sample is borrowed for the call. Must not wait for the library: no stop, free or

@@ -8,8 +8,9 @@
 #include "sim/controllers/plan.h"
 #include "sim/memory.h"
 
-#include <kinformer/controller.h>
-#include <kinformer/events.h>
+#include <kinformer-controllers/controller.h>
+#include <kinformer-controllers/events.h>
+#include <kinformer-controllers/leader.h>
 #include <kinformer/lister.h>
 
 #include "src/transport/transport.h"

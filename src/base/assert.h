@@ -4,10 +4,12 @@
 #ifndef KI_BASE_ASSERT_H
 #define KI_BASE_ASSERT_H
 
+#include "src/base/internal_api.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
-void ki_assert_failed(const char *file, int line, const char *text) __attribute__((noreturn, cold));
+KI_INTERNAL_API void ki_assert_failed(const char *file, int line, const char *text) __attribute__((noreturn, cold));
 
 #ifdef KI_ASSERTIONS
 enum {

@@ -3,6 +3,8 @@
 #ifndef KI_BASE_ERROR_H
 #define KI_BASE_ERROR_H
 
+#include "src/base/internal_api.h"
+
 #include <kinformer/error.h>
 
 enum {
@@ -10,7 +12,8 @@ enum {
 };
 
 /* Sets an error with the text of errno appended: ": No such file or directory". */
-ki_status ki_error_set_errno(ki_error *err, ki_status code, int number, const char *format, ...) KI_PRINTF(4, 5);
+KI_INTERNAL_API ki_status ki_error_set_errno(ki_error *err, ki_status code, int number, const char *format, ...)
+    KI_PRINTF(4, 5);
 /* Sets the error of a public function that was called with NULL for a required argument. */
 static inline ki_status ki_error_missing(ki_error *err, const char *function) {
     (void)ki_error_set(err, KI_ERR_INVALID, "%s: an argument that it needs is NULL", function);
@@ -35,7 +38,7 @@ static inline int64_t ki_retry_after_ms(int64_t given_ms) {
     return ms < KI_RETRY_AFTER_MAX_MS ? ms : KI_RETRY_AFTER_MAX_MS;
 }
 /* Puts "PREFIX: " before the message of an error. */
-void ki_error_prefix(ki_error *err, const char *format, ...) KI_PRINTF(2, 3);
+KI_INTERNAL_API void ki_error_prefix(ki_error *err, const char *format, ...) KI_PRINTF(2, 3);
 void ki_error_clear(ki_error *err);
 /* Returns the default category of a status. */
 ki_category ki_category_of(ki_status code);

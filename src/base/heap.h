@@ -4,6 +4,8 @@
 #ifndef KI_BASE_HEAP_H
 #define KI_BASE_HEAP_H
 
+#include "src/base/internal_api.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -22,9 +24,9 @@ typedef struct ki_heap {
     uint64_t coins;      /* state of the generator of random numbers */
 } ki_heap;
 
-bool ki_heap_has(const ki_heap_node *node); /* is the node in a heap? */
+KI_INTERNAL_API bool ki_heap_has(const ki_heap_node *node); /* is the node in a heap? */
 /* Adds a node, or moves a node of this heap to a new rank and sequence. */
-void ki_heap_put(ki_heap *heap, ki_heap_node *node, int64_t rank, uint64_t sequence);
-void ki_heap_remove(ki_heap *heap, ki_heap_node *node); /* does nothing for a node outside the heap */
+KI_INTERNAL_API void ki_heap_put(ki_heap *heap, ki_heap_node *node, int64_t rank, uint64_t sequence);
+KI_INTERNAL_API void ki_heap_remove(ki_heap *heap, ki_heap_node *node); /* does nothing for a node outside the heap */
 
 #endif

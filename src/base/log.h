@@ -2,6 +2,8 @@
 #ifndef KI_BASE_LOG_H
 #define KI_BASE_LOG_H
 
+#include "src/base/internal_api.h"
+
 #include <kinformer/log.h>
 
 #include <stdbool.h>
@@ -14,7 +16,7 @@ enum {
 void ki_log_on_one_line(char *text);
 
 /* Writes a line, as one. `log` may be NULL or have no callback. */
-void ki_log_write(const ki_log *log, ki_log_level level, const char *component, const char *format, ...)
+KI_INTERNAL_API void ki_log_write(const ki_log *log, ki_log_level level, const char *component, const char *format, ...)
     KI_PRINTF(4, 5);
 
 #endif

@@ -3,6 +3,8 @@
 #ifndef KI_BASE_METRICS_H
 #define KI_BASE_METRICS_H
 
+#include "src/base/internal_api.h"
+
 #include <kinformer/metrics.h>
 
 enum {
@@ -28,12 +30,13 @@ typedef struct ki_histogram {
 } ki_histogram;
 
 /* Adds a duration; a negative one counts as 0. */
-void ki_histogram_observe(ki_histogram *histogram, const ki_metric *metric, int64_t duration_ns);
+KI_INTERNAL_API void ki_histogram_observe(ki_histogram *histogram, const ki_metric *metric, int64_t duration_ns);
 
 /* Pass a sample of a counter or gauge; of a histogram. */
-void ki_metrics_pass(const ki_metrics_visit *to, const ki_metric *metric, const ki_label *labels, size_t label_count,
-                     double value);
-void ki_metrics_pass_histogram(const ki_metrics_visit *to, const ki_metric *metric, const ki_label *labels,
-                               size_t label_count, const ki_histogram *histogram);
+KI_INTERNAL_API void ki_metrics_pass(const ki_metrics_visit *to, const ki_metric *metric, const ki_label *labels,
+                                     size_t label_count, double value);
+KI_INTERNAL_API void ki_metrics_pass_histogram(const ki_metrics_visit *to, const ki_metric *metric,
+                                               const ki_label *labels, size_t label_count,
+                                               const ki_histogram *histogram);
 
 #endif

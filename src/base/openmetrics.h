@@ -6,6 +6,7 @@
 #include <kinformer/metrics.h>
 
 #include "src/base/buffer.h"
+#include "src/base/internal_api.h"
 
 /* A text in the making. Its metrics stand together, in the order of their first samples. */
 typedef struct ki_openmetrics {
@@ -16,12 +17,12 @@ typedef struct ki_openmetrics {
     ki_status failed;   /* KI_OK, KI_ERR_NO_MEMORY */
 } ki_openmetrics;
 
-void ki_openmetrics_init(ki_openmetrics *text, const ki_allocator *allocator);
+KI_INTERNAL_API void ki_openmetrics_init(ki_openmetrics *text, const ki_allocator *allocator);
 /* Adds a sample. `text` is a ki_openmetrics; a failure is kept for ki_openmetrics_end. */
-void ki_openmetrics_add(const ki_sample *sample, void *text);
+KI_INTERNAL_API void ki_openmetrics_add(const ki_sample *sample, void *text);
 /* Ends the text, and frees everything else. The caller frees `*ret_text` with ki_metrics_text_free.
  * Errors: KI_ERR_NO_MEMORY. */
-ki_status ki_openmetrics_end(ki_openmetrics *text, char **ret_text);
+KI_INTERNAL_API ki_status ki_openmetrics_end(ki_openmetrics *text, char **ret_text);
 /* Returns `size` bytes that ki_metrics_text_free frees; NULL without memory. */
 char *ki_metrics_text_new(const ki_allocator *allocator, size_t size);
 

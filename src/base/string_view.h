@@ -2,6 +2,8 @@
 #ifndef KI_BASE_STRING_VIEW_H
 #define KI_BASE_STRING_VIEW_H
 
+#include "src/base/internal_api.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,21 +37,21 @@ static inline int ki_str_order(ki_str a, ki_str b) {
     return order ? order : (a.size > b.size) - (a.size < b.size);
 }
 
-bool ki_str_starts_with(ki_str text, ki_str prefix);
+KI_INTERNAL_API bool ki_str_starts_with(ki_str text, ki_str prefix);
 /* Splits at the first `separator`. Returns the text before it; `*rest` is the text after it. Without a separator
  * returns all, and `*rest` is empty with data NULL. */
-ki_str ki_str_split(ki_str text, char separator, ki_str *rest);
+KI_INTERNAL_API ki_str ki_str_split(ki_str text, char separator, ki_str *rest);
 /* Parses a decimal integer without sign, at most `max`. Returns false for anything else. */
-bool ki_str_to_uint64(ki_str text, uint64_t max, uint64_t *ret_value);
+KI_INTERNAL_API bool ki_str_to_uint64(ki_str text, uint64_t max, uint64_t *ret_value);
 /* Returns the size in bytes of the UTF-8 character at the beginning of `text`, which is not empty; 0 if the bytes are
  * not UTF-8. */
-size_t ki_str_utf8_size(ki_str text);
-bool ki_str_is_utf8(ki_str text);
+KI_INTERNAL_API size_t ki_str_utf8_size(ki_str text);
+KI_INTERNAL_API bool ki_str_is_utf8(ki_str text);
 /* Returns the size of the character at `text` (UTF-8) if it is a control, or changes the direction of the text around
  * it; else 0. Such a character from outside drives a terminal, or has one line read as another. */
 size_t ki_str_control_size(const char *text);
 /* Returns a 64-bit hash with a seed. All bits are well mixed, for tables and tries. */
-uint64_t ki_hash(const void *data, size_t size, uint64_t seed);
+KI_INTERNAL_API uint64_t ki_hash(const void *data, size_t size, uint64_t seed);
 
 /* Returns true for the key of an object in a namespace: "shop/web" in "shop". */
 static inline bool ki_key_is_in_namespace(const char *key, const char *namespace_name) {

@@ -5,6 +5,7 @@
 
 #include <kinformer/client.h>
 
+#include "src/base/internal_api.h"
 #include "src/client/in_flight.h"
 #include "src/client/throttle.h"
 #include "src/engine/thread.h"
@@ -58,19 +59,20 @@ void ki_client_limit_of(const ki_config *config, int per_second, int burst, int 
 size_t ki_client_in_flight_of(int requests_in_flight);
 
 /* Copies options of any known size; NULL: none. Errors: KI_ERR_INVALID (no size). */
-ki_status ki_request_options_take(const ki_request_options *given, ki_request_options *ret_options, ki_error *err);
+KI_INTERNAL_API ki_status ki_request_options_take(const ki_request_options *given, ki_request_options *ret_options,
+                                                  ki_error *err);
 
 /* Works as ki_client_update, and does not send an object that does not differ from `before`, which is at the same
  * version. */
-ki_status ki_client_update_over(ki_client *client, const ki_resource *resource, const ki_object *before,
-                                ki_unstructured *object, const ki_request_options *options, ki_object **ret_obj,
-                                ki_error *err);
+KI_INTERNAL_API ki_status ki_client_update_over(ki_client *client, const ki_resource *resource, const ki_object *before,
+                                                ki_unstructured *object, const ki_request_options *options,
+                                                ki_object **ret_obj, ki_error *err);
 
 /* Works as ki_client_patch and ki_client_apply, of any type of patch. Without options->informer `*ret_obj` is made as
  * `like` was: with its views. */
-ki_status ki_client_patch_like(ki_client *client, const ki_resource *resource, ki_patch_type type,
-                               ki_unstructured *object, const ki_object *like, const ki_request_options *options,
-                               ki_object **ret_obj, ki_error *err);
+KI_INTERNAL_API ki_status ki_client_patch_like(ki_client *client, const ki_resource *resource, ki_patch_type type,
+                                               ki_unstructured *object, const ki_object *like,
+                                               const ki_request_options *options, ki_object **ret_obj, ki_error *err);
 
 /* Ends every request with KI_ERR_CANCELLED. Loop only. */
 void ki_client_cancel_all(ki_client *client);
@@ -82,10 +84,11 @@ typedef enum ki_request_kind {
 } ki_request_kind;
 /* Works as ki_client_send. `response_max`: the limit of the response in bytes if it is lower than the client's; 0: the
  * client's. */
-ki_status ki_pending_request_start(ki_client *client, const ki_client_request *given, ki_request_kind kind,
-                                   size_t response_max, ki_response_handler on_response, void *user,
-                                   ki_pending_request **ret_request, ki_error *err);
+KI_INTERNAL_API ki_status ki_pending_request_start(ki_client *client, const ki_client_request *given,
+                                                   ki_request_kind kind, size_t response_max,
+                                                   ki_response_handler on_response, void *user,
+                                                   ki_pending_request **ret_request, ki_error *err);
 /* Ends the request now with KI_ERR_CANCELLED. Loop only. */
-void ki_pending_request_end_cancelled(ki_pending_request *pending);
+KI_INTERNAL_API void ki_pending_request_end_cancelled(ki_pending_request *pending);
 
 #endif

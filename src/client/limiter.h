@@ -2,6 +2,8 @@
 #ifndef KI_CLIENT_LIMITER_H
 #define KI_CLIENT_LIMITER_H
 
+#include "src/base/internal_api.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,7 +18,7 @@ typedef struct ki_limiter {
 /* Starts with a full burst. `per_second` ≤ 0: no limit. A `burst` below 1 counts as 1. */
 void ki_limiter_init(ki_limiter *limiter, int per_second, int burst, int64_t now_ns);
 /* Takes a token; returns false if there is none. A time before the last one counts as no time passed. */
-bool ki_limiter_take(ki_limiter *limiter, int64_t now_ns);
+KI_INTERNAL_API bool ki_limiter_take(ki_limiter *limiter, int64_t now_ns);
 /* Returns the nanoseconds until a token is free after `ahead` earlier requests; INT64_MAX on overflow. */
 int64_t ki_limiter_wait(ki_limiter *limiter, int64_t now_ns, uint64_t ahead);
 

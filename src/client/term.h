@@ -6,6 +6,7 @@
 
 #include <kinformer/client.h>
 
+#include "src/base/internal_api.h"
 #include "src/base/refcount.h"
 #include "src/engine/engine.h"
 
@@ -57,26 +58,26 @@ struct ki_term_place {
 };
 
 /* NULL: no memory. */
-ki_terms *ki_terms_new(ki_engine *engine);
+KI_INTERNAL_API ki_terms *ki_terms_new(ki_engine *engine);
 /* Ends the current term. Requests end from now on when they would be sent. The caller's reference is released. NULL:
  * does nothing. Loop only. */
-void ki_terms_close(ki_terms *terms);
+KI_INTERNAL_API void ki_terms_close(ki_terms *terms);
 /* Begins a term, or extends the current one, until `until` of ki_engine_clock. Loop only. */
-void ki_terms_extend(ki_terms *terms, int64_t until);
+KI_INTERNAL_API void ki_terms_extend(ki_terms *terms, int64_t until);
 /* Ends the current term: its requests end in later steps, none is sent any more. Loop only. */
-void ki_terms_end(ki_terms *terms);
+KI_INTERNAL_API void ki_terms_end(ki_terms *terms);
 /* Returns the end of the current term; KI_TERM_NONE between two terms. Any thread. */
-int64_t ki_terms_until(const ki_terms *terms);
+KI_INTERNAL_API int64_t ki_terms_until(const ki_terms *terms);
 /* Returns the current term; between two terms the next one. The caller's `terms` keeps it valid. Any thread. */
-ki_term ki_terms_current(ki_terms *terms);
+KI_INTERNAL_API ki_term ki_terms_current(ki_terms *terms);
 
 /* Returns true while the term lasts. Reads the clock. NULL: true. Any thread. */
-bool ki_term_lasts(const ki_term *term);
+KI_INTERNAL_API bool ki_term_lasts(const ki_term *term);
 
 /* Returns true if requests of a client of this engine can belong to the term. */
 bool ki_term_fits(const ki_term *term, const ki_engine *engine);
 /* Sets the term of the requests that the calling thread makes, and returns the one before; NULL: none. */
-const ki_term *ki_term_swap(const ki_term *term);
+KI_INTERNAL_API const ki_term *ki_term_swap(const ki_term *term);
 /* Returns the calling thread's term if it fits; else NULL. */
 const ki_term *ki_term_of_thread(const ki_engine *engine);
 
@@ -88,6 +89,6 @@ void ki_term_watch(ki_term_place *place, void (*ended)(void *user), void *user);
 void ki_term_leave(ki_term_place *place);
 
 /* Releases a reference. NULL is accepted. Any thread. */
-void ki_write_log_unref(ki_write_log *log);
+KI_INTERNAL_API void ki_write_log_unref(ki_write_log *log);
 
 #endif

@@ -3,6 +3,8 @@
 #ifndef KI_ENGINE_CALLBACK_H
 #define KI_ENGINE_CALLBACK_H
 
+#include "src/base/internal_api.h"
+
 #include <stdbool.h>
 
 /* One running callback; on the stack of its caller. */
@@ -12,9 +14,9 @@ typedef struct ki_callback {
 } ki_callback;
 
 /* `owner` is only compared, never read. */
-void ki_callback_enter(ki_callback *callback, const void *owner);
-void ki_callback_leave(const ki_callback *callback);
+KI_INTERNAL_API void ki_callback_enter(ki_callback *callback, const void *owner);
+KI_INTERNAL_API void ki_callback_leave(const ki_callback *callback);
 /* Returns true if the calling thread is inside a callback of `owner`. */
-bool ki_callback_is_inside(const void *owner);
+KI_INTERNAL_API bool ki_callback_is_inside(const void *owner);
 
 #endif

@@ -7,18 +7,19 @@
 
 #include "src/base/buffer.h"
 #include "src/base/heap.h"
+#include "src/base/internal_api.h"
 #include "src/engine/thread.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 
 /* Borrowed from the engine. Any thread. */
-const ki_allocator *ki_engine_allocator(const ki_engine *engine);
-const ki_log *ki_engine_log(const ki_engine *engine);
+KI_INTERNAL_API const ki_allocator *ki_engine_allocator(const ki_engine *engine);
+KI_INTERNAL_API const ki_log *ki_engine_log(const ki_engine *engine);
 
 /* Reads the clock of ki_engine_now also on the loop, where ki_engine_now costs nothing: for code that must not use a
  * time from before a pause. Any thread. */
-int64_t ki_engine_clock(const ki_engine *engine);
+KI_INTERNAL_API int64_t ki_engine_clock(const ki_engine *engine);
 #define KI_MILLISECONDS(n) ((int64_t)(n)*1000000)
 
 /* Returns the time `delay` nanoseconds (0 or more) after `now`, which may be negative; INT64_MAX if that is too
@@ -35,7 +36,7 @@ static inline int64_t ki_time_after_ms(int64_t now, int64_t timeout_ms) {
 #define KI_SECONDS(n) ((int64_t)(n)*1000000000)
 
 /* Returns a random number in [0, 1) from the engine's seed. */
-double ki_engine_random(ki_engine *engine);
+KI_INTERNAL_API double ki_engine_random(ki_engine *engine);
 
 /* Returns an empty buffer for what a function on the loop needs until it returns: memory that need not be allocated
  * each time. The function calls nothing that uses the buffer too, and empties it. */
@@ -49,11 +50,12 @@ typedef struct ki_timer {
     void (*fire)(struct ki_timer *timer, void *user);
     void *user;
 } ki_timer;
-void ki_timer_init(ki_timer *timer, ki_engine *engine, void (*fire)(ki_timer *timer, void *user), void *user);
-void ki_timer_set(ki_timer *timer, int64_t deadline_ns); /* absolute; setting again moves it */
-void ki_timer_cancel(ki_timer *timer);
-bool ki_timer_is_set(const ki_timer *timer);
-void ki_timer_close(ki_timer *timer); /* cancels; allowed on a zeroed or closed timer */
+KI_INTERNAL_API void ki_timer_init(ki_timer *timer, ki_engine *engine, void (*fire)(ki_timer *timer, void *user),
+                                   void *user);
+KI_INTERNAL_API void ki_timer_set(ki_timer *timer, int64_t deadline_ns); /* absolute; setting again moves it */
+KI_INTERNAL_API void ki_timer_cancel(ki_timer *timer);
+KI_INTERNAL_API bool ki_timer_is_set(const ki_timer *timer);
+KI_INTERNAL_API void ki_timer_close(ki_timer *timer); /* cancels; allowed on a zeroed or closed timer */
 
 /* Tasks: embedded; each posting runs the task once on the loop. Those that the loop posts run in order of posting, and
  * so do those of other threads; the loop takes turns between the two. Posting a queued task does nothing. Any thread
@@ -66,14 +68,14 @@ typedef struct ki_task {
     void (*run)(struct ki_task *task, void *user);
     void *user;
 } ki_task;
-void ki_task_init(ki_task *task, ki_engine *engine, void (*run)(ki_task *task, void *user), void *user);
-void ki_task_post(ki_task *task);
+KI_INTERNAL_API void ki_task_init(ki_task *task, ki_engine *engine, void (*run)(ki_task *task, void *user), void *user);
+KI_INTERNAL_API void ki_task_post(ki_task *task);
 /* Removes the task from the queue, if queued. Loop only. */
-void ki_task_cancel(ki_task *task);
+KI_INTERNAL_API void ki_task_cancel(ki_task *task);
 
 /* Counts `units` of work against the step's bound. Returns true if the step has units left. A long callback calls it
  * between units, and posts its task again when it must stop. Loop only, inside a callback. */
-bool ki_engine_work(ki_engine *engine, int units);
+KI_INTERNAL_API bool ki_engine_work(ki_engine *engine, int units);
 /* Returns the units left in the step; less than 1: none. Loop only, inside a callback. */
 int ki_engine_work_left(const ki_engine *engine);
 
@@ -96,27 +98,27 @@ void ki_io_remove(ki_io *io);
 /* Returns true in a process that was forked after the engine was first used: the engine is the parent's, and nothing of
  * it may be touched here. Every public function checks this first. Costs no system call. Any thread, also signal
  * handlers. */
-bool ki_engine_is_forked(const ki_engine *engine);
+KI_INTERNAL_API bool ki_engine_is_forked(const ki_engine *engine);
 #define KI_FORKED \
     "this process was forked after the engine was started, which remains the parent's: make a new factory or client"
 /* Returns KI_ERR_STATE there, else KI_OK. Any thread. */
-ki_status ki_engine_check_process(const ki_engine *engine, ki_error *err);
+KI_INTERNAL_API ki_status ki_engine_check_process(const ki_engine *engine, ki_error *err);
 /* Sets `err` to the reason for which the loop has ended by itself, and returns its code; KI_OK: it has not. Any
  * thread. */
 ki_status ki_engine_failure(ki_engine *engine, ki_error *err);
 
 /* The caller is on the loop, or the engine is idle and no other thread works on it. */
 #define KI_ON_LOOP(engine) KI_ASSERT_AS(ki_engine_is_callers(engine), "the caller is on the loop of " #engine)
-bool ki_engine_is_callers(const ki_engine *engine); /* in builds with assertions only */
+KI_INTERNAL_API bool ki_engine_is_callers(const ki_engine *engine); /* in builds with assertions only */
 
 /* Returns true on the loop's thread. False before the engine is driven. Any thread. */
-bool ki_engine_on_loop(const ki_engine *engine);
+KI_INTERNAL_API bool ki_engine_on_loop(const ki_engine *engine);
 /* Returns true on the loop's thread inside a callback: what waits for the loop, or frees it, must not begin there. Any
  * thread. */
 bool ki_engine_in_callback(const ki_engine *engine);
 /* Returns true if listeners may have threads (run, start), false if all work must happen in step. Known once the loop
  * runs. */
-bool ki_engine_is_threaded(const ki_engine *engine);
+KI_INTERNAL_API bool ki_engine_is_threaded(const ki_engine *engine);
 /* Returns true after ki_engine_stop: nothing may begin any more. Any thread. */
 bool ki_engine_is_stopping(const ki_engine *engine);
 /* Returns true once the loop does no more work: waiting for it is useless. Any thread. */
@@ -143,11 +145,11 @@ bool ki_engine_is_idle(const ki_engine *engine);
 
 /* Runs `call` on the loop and waits until it returns: at once on the loop itself or if the engine is idle (start and
  * stop wait meanwhile). From another thread it waits for the next step of a stepped engine. Errors: none of its own. */
-void ki_engine_call(ki_engine *engine, void (*call)(void *user), void *user);
+KI_INTERNAL_API void ki_engine_call(ki_engine *engine, void (*call)(void *user), void *user);
 
 /* Marks the calling thread, a handler's, as one of the engine's: ki_engine_join on it fails, as it would wait for
  * itself. */
-void ki_engine_adopt_thread(const ki_engine *engine);
+KI_INTERNAL_API void ki_engine_adopt_thread(const ki_engine *engine);
 
 /* Waits until `*done`, which code on the loop sets with ki_engine_notify, for at most `timeout_ns` (< 0: no limit). If
  * the engine is not driven yet and `may_drive` is set, this thread drives it meanwhile; step, run or start on another

@@ -6,6 +6,7 @@
 #include <kinformer/engine.h>
 
 #include "src/base/assert.h"
+#include "src/base/internal_api.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -21,7 +22,7 @@ typedef struct ki_thread {
     void *user;
 } ki_thread;
 
-ki_status ki_mutex_init(ki_mutex *mutex, ki_error *err);
+KI_INTERNAL_API ki_status ki_mutex_init(ki_mutex *mutex, ki_error *err);
 static inline void ki_mutex_destroy(ki_mutex *mutex) {
     int failed = pthread_mutex_destroy(mutex);
     KI_ASSERT_AS(!failed, "a mutex is not held when it is destroyed");
@@ -38,7 +39,7 @@ static inline void ki_mutex_unlock(ki_mutex *mutex) {
     (void)failed;
 }
 /* Locks a mutex that is held for less than a microsecond: spins for a few microseconds before it sleeps. */
-void ki_mutex_lock_short(ki_mutex *mutex);
+KI_INTERNAL_API void ki_mutex_lock_short(ki_mutex *mutex);
 /* Returns a number that no other running thread has. */
 uintptr_t ki_thread_self(void);
 /* Returns a number below 2^bits, the same in each call of a thread. Most threads have different numbers. */
@@ -78,7 +79,7 @@ void ki_fair_mutex_destroy(ki_fair_mutex *mutex);
 void ki_fair_mutex_lock(ki_fair_mutex *mutex);
 void ki_fair_mutex_unlock(ki_fair_mutex *mutex);
 /* Return true if the calling thread holds the mutex. They exist in builds with assertions only. */
-bool ki_mutex_is_held(const ki_mutex *mutex);
+KI_INTERNAL_API bool ki_mutex_is_held(const ki_mutex *mutex);
 bool ki_fair_mutex_is_held(const ki_fair_mutex *mutex);
 /* The caller holds the lock, a ki_mutex or a ki_fair_mutex. */
 #define KI_HELD(lock) KI_ASSERT_AS(KI_IS_HELD(lock), "the caller holds " #lock)
@@ -87,7 +88,7 @@ bool ki_fair_mutex_is_held(const ki_fair_mutex *mutex);
     _Generic((lock), ki_mutex *: ki_mutex_is_held, const ki_mutex *: ki_mutex_is_held,                                 \
              ki_fair_mutex *: ki_fair_mutex_is_held, const ki_fair_mutex *: ki_fair_mutex_is_held)(lock)
 /* clang-format on */
-ki_status ki_cond_init(ki_cond *cond, ki_error *err); /* on CLOCK_MONOTONIC */
+KI_INTERNAL_API ki_status ki_cond_init(ki_cond *cond, ki_error *err); /* on CLOCK_MONOTONIC */
 static inline void ki_cond_destroy(ki_cond *cond) {
     pthread_cond_destroy(cond);
 }
@@ -102,11 +103,12 @@ static inline void ki_cond_broadcast(ki_cond *cond) {
     pthread_cond_broadcast(cond);
 }
 /* Waits until `deadline_ns` of CLOCK_MONOTONIC. Returns false if the deadline passed. INT64_MAX: no deadline. */
-bool ki_cond_wait_until(ki_cond *cond, ki_mutex *mutex, int64_t deadline_ns);
+KI_INTERNAL_API bool ki_cond_wait_until(ki_cond *cond, ki_mutex *mutex, int64_t deadline_ns);
 /* Returns CLOCK_MONOTONIC: only for deadlines of waiting calls. Other code uses the engine's time. */
-int64_t ki_monotonic_now(void);
+KI_INTERNAL_API int64_t ki_monotonic_now(void);
 /* Starts a thread. Debuggers show `name`, at most 15 characters. The struct must not move until it is joined. */
-ki_status ki_thread_start(ki_thread *thread, const char *name, void (*main)(void *user), void *user, ki_error *err);
-void ki_thread_join(ki_thread *thread); /* does nothing if not started */
+KI_INTERNAL_API ki_status ki_thread_start(ki_thread *thread, const char *name, void (*main)(void *user), void *user,
+                                          ki_error *err);
+KI_INTERNAL_API void ki_thread_join(ki_thread *thread); /* does nothing if not started */
 
 #endif

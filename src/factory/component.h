@@ -9,6 +9,7 @@
 
 #include <kinformer/factory.h>
 
+#include "src/base/internal_api.h"
 #include "src/base/metrics.h"
 #include "src/engine/engine.h"
 
@@ -55,23 +56,23 @@ typedef struct ki_component {
 /* Adds a component. Components of the order KI_COMPONENT_WORKER start with the next ki_factory_start or ki_factory_run,
  * as informers do. Other components also start at once if the factory has started. Any thread. Errors: KI_ERR_STATE
  * after the factory's stop, KI_ERR_EXISTS (the name). */
-ki_status ki_factory_add_component(ki_factory *factory, ki_component *component, ki_error *err);
+KI_INTERNAL_API ki_status ki_factory_add_component(ki_factory *factory, ki_component *component, ki_error *err);
 /* Removes the component. None of its functions is called afterwards. No effect if it was not added. Waits for the loop
  * and for readers of its metrics: the caller must hold no locks. */
-void ki_component_remove(ki_component *component);
+KI_INTERNAL_API void ki_component_remove(ki_component *component);
 /* Marks the component stopped. Loop only. No effect if it has stopped already. */
-void ki_component_stopped(ki_component *component);
+KI_INTERNAL_API void ki_component_stopped(ki_component *component);
 
 /* Marks a component whose owner freed it while it worked. `reap` frees it once it has ended. The component calls `reap`
  * itself on the loop. The factory also calls `reap` before it is freed, since the loop may have ended by then. Any
  * thread. */
-void ki_component_leave(ki_component *component);
+KI_INTERNAL_API void ki_component_leave(ki_component *component);
 /* Wakes the factory if it waits for left components, so that it calls `reap` again. Any thread. */
-void ki_component_note_end(ki_component *component);
+KI_INTERNAL_API void ki_component_note_end(ki_component *component);
 
 /* Returns the owner of the component's callbacks (engine/callback.h): ki_factory_shutdown inside one is
  * KI_ERR_DEADLOCK. */
-const void *ki_component_owner(const ki_component *component);
+KI_INTERNAL_API const void *ki_component_owner(const ki_component *component);
 
 /* ---- for the factory ---- */
 

@@ -41,9 +41,9 @@ static void on_deltas(const ki_deltas *deltas, void *user) {
 
 static ki_status check_key(const ki_informer *informer, const char *key, ki_error *err) {
     char namespace_name[KI_INFORMER_KEY_MAX + 1];
-    const ki_selection *selection = ki_selection_found(informer->selection);
+    const ki_selection *selection = ki_selection_found(ki_informer_made_with(informer)->selection);
     if (!selection)
-        return ki_error_set(err, KI_ERR_STATE, "%s is not found yet", informer->selection->name);
+        return ki_error_set(err, KI_ERR_STATE, "%s is not found yet", ki_informer_made_with(informer)->selection->name);
     const char *name =
         strlen(key) > KI_INFORMER_KEY_MAX ? NULL : ki_key_split(key, namespace_name, sizeof namespace_name);
     if (!name || !name[0] || (namespace_name[0] != '\0') != selection->resource.namespaced)
@@ -56,13 +56,13 @@ static ki_status check_key(const ki_informer *informer, const char *key, ki_erro
 }
 
 static ki_status check(const ki_informer *informer, const char *key, ki_error *err) {
-    if (ki_engine_check_process(informer->engine, err))
+    if (ki_engine_check_process(ki_informer_made_with(informer)->engine, err))
         return KI_ERR_STATE;
-    if (atomic_load(&informer->is_removed))
+    if (ki_informer_is_removed(informer))
         return ki_informer_set_stopped(informer, KI_ERR_CANCELLED, err);
-    if (!informer->fetcher)
+    if (!ki_informer_observer(informer))
         return ki_error_set(err, KI_ERR_UNSUPPORTED, "the informer of %s has no API server to ask",
-                            informer->selection->name);
+                            ki_informer_made_with(informer)->selection->name);
     return check_key(informer, key, err);
 }
 
@@ -86,7 +86,7 @@ static ki_status add_wait(ki_fetcher *fetcher, const char *key, ki_fetch_wait *w
     /* The cache of a removed informer is empty: what is remembered can be older than what it had. */
     if (fetcher->is_closed || ki_informer_is_removed(fetcher->informer))
         return ki_informer_set_stopped(fetcher->informer, KI_ERR_CANCELLED, err);
-    int64_t now = ki_engine_clock(fetcher->informer->engine);
+    int64_t now = ki_engine_clock(fetcher->made_with->engine);
     bool has_room =
         wait->changed || !ki_multimap_add(&fetcher->by_user, &wait->of_user, ki_multimap_pointer_key(&wait->user));
     ki_fetch_item *item = has_room ? ki_fetch_item_of(fetcher, key) : NULL;
@@ -115,8 +115,8 @@ static void wait_for(ki_fetcher *fetcher, ki_fetch_wait *wait, int64_t deadline)
     KI_HELD(&fetcher->mutex);
     KI_ASSERT(wait->changed);
     bool in_time = true;
-    while (wait->item && in_time && !ki_engine_has_ended(fetcher->informer->engine))
-        in_time = ki_engine_wait(fetcher->informer->engine, wait->changed, &fetcher->mutex, deadline);
+    while (wait->item && in_time && !ki_engine_has_ended(fetcher->made_with->engine))
+        in_time = ki_engine_wait(fetcher->made_with->engine, wait->changed, &fetcher->mutex, deadline);
     if (!wait->item)
         return;
     if (in_time)
@@ -133,15 +133,17 @@ ki_status ki_informer_get_or_fetch(ki_informer *informer, const char *key, int64
     ki_status status = check(informer, key, err);
     if (status)
         return status;
-    ki_fetcher *fetcher = informer->fetcher;
+    ki_fetcher *fetcher = ki_informer_observer(informer);
     ki_object *obj = ki_informer_get(informer, key);
     if (obj) {
         *ret_obj = obj;
         return KI_OK;
     }
-    if (ki_callback_is_inside(informer->owner) || ki_engine_on_loop(informer->engine))
+    if (ki_callback_is_inside(ki_informer_made_with(informer)->owner) ||
+        ki_engine_on_loop(ki_informer_made_with(informer)->engine))
         return ki_error_set(err, KI_ERR_DEADLOCK, "fetching an object on a thread that the request needs");
-    if (ki_engine_is_idle(informer->engine) && !ki_engine_is_stopping(informer->engine))
+    if (ki_engine_is_idle(ki_informer_made_with(informer)->engine) &&
+        !ki_engine_is_stopping(ki_informer_made_with(informer)->engine))
         return ki_error_set(err, KI_ERR_STATE,
                             "nothing drives the engine: start the factory, or drive the engine that it was given");
     ki_cond changed;
@@ -150,7 +152,7 @@ ki_status ki_informer_get_or_fetch(ki_informer *informer, const char *key, int64
         return status;
     ki_fetch_wait wait = { .changed = &changed,
                            .err = KI_ERROR_INIT,
-                           .deadline = ki_time_after_ms(ki_engine_clock(fetcher->informer->engine), timeout_ms) };
+                           .deadline = ki_time_after_ms(ki_engine_clock(fetcher->made_with->engine), timeout_ms) };
     ki_mutex_lock(&fetcher->mutex);
     status = add_wait(fetcher, key, &wait, err);
     if (!status)
@@ -175,7 +177,7 @@ static ki_fetch_wait *new_wait(const ki_fetcher *fetcher, const char *key, int64
     /* The clock, not ki_engine_now: a slow handler on the loop is later than that. */
     *wait = (ki_fetch_wait){ .handler = handler,
                              .user = user,
-                             .deadline = ki_time_after_ms(ki_engine_clock(fetcher->informer->engine), timeout_ms),
+                             .deadline = ki_time_after_ms(ki_engine_clock(fetcher->made_with->engine), timeout_ms),
                              .err = KI_ERROR_INIT };
     memcpy(wait->key, key, size);
     return wait;
@@ -189,7 +191,7 @@ ki_status ki_informer_get_or_fetch_async(ki_informer *informer, const char *key,
     ki_status status = check(informer, key, err);
     if (status)
         return status;
-    ki_fetcher *fetcher = informer->fetcher;
+    ki_fetcher *fetcher = ki_informer_observer(informer);
     ki_fetch_wait *wait = new_wait(fetcher, key, timeout_ms, handler, user);
     if (!wait)
         return ki_error_no_memory(err, "fetching an object");
@@ -211,10 +213,10 @@ ki_status ki_informer_cancel_fetches(ki_informer *informer, ki_fetch_handler han
     bool found = false;
     if (!informer || !handler)
         return ki_error_missing(err, "ki_informer_cancel_fetches");
-    if (ki_engine_check_process(informer->engine, err))
+    if (ki_engine_check_process(ki_informer_made_with(informer)->engine, err))
         return KI_ERR_STATE;
     ki_error_set(&cancelled, KI_ERR_CANCELLED, "the fetch was cancelled");
-    ki_fetcher *fetcher = informer->fetcher;
+    ki_fetcher *fetcher = ki_informer_observer(informer);
     if (fetcher)
         ki_mutex_lock(&fetcher->mutex);
     ki_multimap_node *first = fetcher ? ki_multimap_first(&fetcher->by_user, ki_multimap_pointer_key(&user)) : NULL;
@@ -229,7 +231,7 @@ ki_status ki_informer_cancel_fetches(ki_informer *informer, ki_fetch_handler han
         ki_mutex_unlock(&fetcher->mutex);
     return found ? KI_OK
                  : ki_error_set(err, KI_ERR_NOT_FOUND, "no fetch of the informer of %s has this handler and user",
-                                informer->selection->name);
+                                ki_informer_made_with(informer)->selection->name);
 }
 
 /* --- new, end ----------------------------------------------------------------------------------------------------- */
@@ -241,11 +243,13 @@ static void on_timer(ki_timer *timer, void *user) {
 }
 
 ki_status ki_fetcher_new(ki_informer *informer, ki_client *client, ki_fetcher **ret_fetcher, ki_error *err) {
-    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+    const ki_shared_informer_options *made_with = ki_informer_made_with(informer);
+    const ki_allocator *allocator = ki_engine_allocator(made_with->engine);
     ki_fetcher *fetcher = ki_alloc_zero(allocator, sizeof *fetcher);
     if (!fetcher)
         return ki_error_no_memory(err, "making an informer");
     fetcher->informer = informer;
+    fetcher->made_with = made_with;
     fetcher->client = client;
     fetcher->allocator = allocator;
     ki_status status = ki_mutex_init(&fetcher->mutex, err);
@@ -253,15 +257,13 @@ ki_status ki_fetcher_new(ki_informer *informer, ki_client *client, ki_fetcher **
         ki_free(allocator, fetcher);
         return status;
     }
-    ki_map_init(&fetcher->by_key, allocator, informer->options.seed);
-    ki_map_init(&fetcher->by_user, allocator, informer->options.seed);
+    ki_map_init(&fetcher->by_key, allocator, made_with->seed);
+    ki_map_init(&fetcher->by_user, allocator, made_with->seed);
     fetcher->responded_at = INT64_MIN;
-    ki_backoff_init(&fetcher->backoff, informer->options.factory->backoff_first_ms,
-                    informer->options.factory->backoff_longest_ms);
-    ki_task_init(&fetcher->task, fetcher->informer->engine, ki_fetch_run, fetcher);
-    ki_timer_init(&fetcher->timer, fetcher->informer->engine, on_timer, fetcher);
-    informer->fetcher = fetcher;
-    informer->on_deltas = on_deltas;
+    ki_backoff_init(&fetcher->backoff, made_with->factory->backoff_first_ms, made_with->factory->backoff_longest_ms);
+    ki_task_init(&fetcher->task, fetcher->made_with->engine, ki_fetch_run, fetcher);
+    ki_timer_init(&fetcher->timer, fetcher->made_with->engine, on_timer, fetcher);
+    ki_informer_observe(informer, on_deltas, fetcher);
     *ret_fetcher = fetcher;
     return KI_OK;
 }

@@ -66,7 +66,7 @@ static void enter_list(ki_fetch_item *item, ki_fetch_list *list) {
 }
 
 static size_t kept_max(const ki_fetcher *fetcher) {
-    size_t given = fetcher->informer->options.factory->keep_fetched_max;
+    size_t given = fetcher->made_with->factory->keep_fetched_max;
     return given ? given : KI_FETCH_MAX_REMEMBERED;
 }
 
@@ -96,7 +96,7 @@ void ki_fetch_item_drop(ki_fetch_item *item) {
 }
 
 static ki_fetch_item *add_item(ki_fetcher *fetcher, const char *key) {
-    const ki_factory_options *given = fetcher->informer->options.factory;
+    const ki_factory_options *given = fetcher->made_with->factory;
     size_t size = strlen(key) + 1;
     ki_fetch_item *item = ki_alloc_zero(fetcher->allocator, sizeof *item + size);
     if (!item)
@@ -139,7 +139,7 @@ void ki_fetch_item_set(ki_fetch_item *item, ki_fetch_state state, int64_t until)
 }
 
 void ki_fetch_item_want(ki_fetch_item *item) {
-    item->since = ki_engine_clock(item->fetcher->informer->engine);
+    item->since = ki_engine_clock(item->fetcher->made_with->engine);
     ki_fetch_item_set(item, KI_FETCH_WANTED, 0);
 }
 
@@ -155,7 +155,7 @@ static bool is_blocked(const ki_informer *informer) {
 bool ki_fetch_item_is_fresh(const ki_fetch_item *item, int64_t now) {
     KI_ASSERT(item->state == KI_FETCH_KNOWN);
     const ki_informer *informer = item->fetcher->informer;
-    int64_t given = informer->options.factory->keep_fetched_ms;
+    int64_t given = ki_informer_made_with(informer)->factory->keep_fetched_ms;
     int64_t least = given && given < KI_FETCH_REMEMBERED_MS ? given : KI_FETCH_REMEMBERED_MS;
     int64_t longest = !item->obj ? least : given ? given : KI_FETCH_BLOCKED_MS;
     if (now >= ki_time_after_ms(item->since, longest))
@@ -166,7 +166,7 @@ bool ki_fetch_item_is_fresh(const ki_fetch_item *item, int64_t now) {
 void ki_fetch_item_outlive(ki_fetch_item *item, int64_t now) {
     KI_HELD(&item->fetcher->mutex);
     KI_ASSERT(!item->waits);
-    int64_t keep_deleted_ms = item->fetcher->informer->options.given.keep_deleted_ms;
+    int64_t keep_deleted_ms = item->fetcher->made_with->given.keep_deleted_ms;
     int64_t until = item->state == KI_FETCH_WAITING ? now + ki_backoff_longest(&item->backoff) : now;
     int64_t deleted_until = item->obj && keep_deleted_ms > 0 ? ki_time_after_ms(now, keep_deleted_ms) : now;
     if (deleted_until > until)

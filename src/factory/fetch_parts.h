@@ -17,8 +17,10 @@
 
 #include "src/base/backoff.h"
 #include "src/base/heap.h"
+#include "src/base/kept_error.h"
 #include "src/base/multimap.h"
-#include "src/cache/informer/informer_parts.h"
+#include "src/cache/informer/shared_informer.h"
+#include "src/cache/reflector/reflector.h"
 #include "src/client/client.h"
 
 typedef struct ki_fetch_item ki_fetch_item;
@@ -78,6 +80,7 @@ struct ki_fetch_item {
 struct ki_fetcher {
     /* Constant. */
     ki_informer *informer;
+    const ki_shared_informer_options *made_with; /* the informer */
     ki_client *client;
     const ki_allocator *allocator;
     /* Under `mutex`. */

@@ -18,19 +18,19 @@ static void note_no_response(const ki_fetch_item *item, const ki_error *failure)
     KI_HELD(&item->fetcher->mutex);
     KI_ASSERT(item->state == KI_FETCH_FLYING);
     ki_fetcher *fetcher = item->fetcher;
-    int64_t now = ki_engine_now(fetcher->informer->engine);
+    int64_t now = ki_engine_now(fetcher->made_with->engine);
     if (failure->code == KI_ERR_NO_MEMORY || fetcher->responded_at >= item->sent_at || fetcher->not_before > now)
         return;
     ki_error away = *failure;
     ki_error_prefix(&away, "the server is away");
-    fetcher->not_before = now + ki_backoff_next(&fetcher->backoff, now, ki_engine_random(fetcher->informer->engine));
+    fetcher->not_before = now + ki_backoff_next(&fetcher->backoff, now, ki_engine_random(fetcher->made_with->engine));
     ki_error_keep(fetcher->allocator, &fetcher->away, &away);
 }
 
 /* The server is not away. */
 static void note_response(ki_fetcher *fetcher) {
     KI_HELD(&fetcher->mutex);
-    fetcher->responded_at = ki_engine_now(fetcher->informer->engine);
+    fetcher->responded_at = ki_engine_now(fetcher->made_with->engine);
     ki_backoff_succeeded(&fetcher->backoff);
 }
 
@@ -47,8 +47,8 @@ static void wait_until(ki_fetch_item *item, int64_t at, const ki_error *failure)
 
 static void retry_later(ki_fetch_item *item, const ki_error *err) {
     ki_fetcher *fetcher = item->fetcher;
-    int64_t now = ki_engine_now(fetcher->informer->engine), ms = ki_retry_after_ms(err->retry_after_ms);
-    int64_t at = now + ki_backoff_next(&item->backoff, now, ki_engine_random(fetcher->informer->engine));
+    int64_t now = ki_engine_now(fetcher->made_with->engine), ms = ki_retry_after_ms(err->retry_after_ms);
+    int64_t at = now + ki_backoff_next(&item->backoff, now, ki_engine_random(fetcher->made_with->engine));
     int64_t given = ms > 0 ? ki_time_after_ms(now, ms) : at;
     if (at < given)
         at = given;
@@ -59,11 +59,11 @@ static void retry_later(ki_fetch_item *item, const ki_error *err) {
 static void remember(ki_fetch_item *item, ki_object *obj, const ki_error *err) {
     KI_HELD(&item->fetcher->mutex);
     KI_ASSERT(!item->waits && (obj != NULL) != (err->code != KI_OK));
-    const ki_factory_options *given = item->fetcher->informer->options.factory;
+    const ki_factory_options *given = item->fetcher->made_with->factory;
     ki_object_unref(item->obj);
     item->obj = obj;
     item->err = *err;
-    item->since = ki_engine_now(item->fetcher->informer->engine);
+    item->since = ki_engine_now(item->fetcher->made_with->engine);
     ki_backoff_init(&item->backoff, given->backoff_first_ms, given->backoff_longest_ms);
     ki_fetch_item_set(item, KI_FETCH_KNOWN, ki_time_after_ms(item->since, KI_FETCH_REMEMBERED_MS));
 }
@@ -110,7 +110,7 @@ static void end_request(ki_fetch_item *item, ki_object *obj, bool may_retry, con
 
 /* The object that was fetched before is gone: readers find its last state for a while. */
 static void keep_deleted(ki_fetch_item *item) {
-    KI_ON_LOOP(item->fetcher->informer->engine);
+    KI_ON_LOOP(item->fetcher->made_with->engine);
     ki_fetcher *fetcher = item->fetcher;
     ki_mutex_lock(&fetcher->mutex);
     ki_object *last = item->obj;
@@ -148,7 +148,7 @@ static ki_status send_get(ki_fetch_item *item, ki_error *err) {
     snprintf(item->as_of, sizeof item->as_of, "%s", ki_snapshot_resource_version(now));
     ki_snapshot_unref(now);
     char namespace_name[KI_INFORMER_KEY_MAX + 1];
-    const ki_selection *selection = ki_selection_found(fetcher->informer->selection);
+    const ki_selection *selection = ki_selection_found(fetcher->made_with->selection);
     const char *name = ki_key_split(item->key, namespace_name, sizeof namespace_name);
     bool sends_metadata = selection->keep == KI_KEEP_METADATA && !selection->field_selector[0];
     return ki_pending_request_start(fetcher->client,
@@ -167,7 +167,7 @@ static size_t places(const ki_fetcher *fetcher) {
 
 /* Sends the first wanted object if there is a place: the rest waits here, where it ends with those who asked. */
 static bool send_one(ki_fetcher *fetcher, int64_t now) {
-    KI_ON_LOOP(fetcher->informer->engine);
+    KI_ON_LOOP(fetcher->made_with->engine);
     KI_HELD(&fetcher->mutex);
     ki_fetch_item *item = fetcher->wanted.first;
     if (!item || fetcher->is_closed)
@@ -226,7 +226,7 @@ static bool do_one_due(ki_fetcher *fetcher, int64_t now) {
 }
 
 static void set_timer(ki_fetcher *fetcher) {
-    KI_ON_LOOP(fetcher->informer->engine);
+    KI_ON_LOOP(fetcher->made_with->engine);
     KI_HELD(&fetcher->mutex);
     if (fetcher->due.first)
         ki_timer_set(&fetcher->timer, fetcher->due.first->rank);
@@ -248,12 +248,12 @@ static ki_fetch_wait *take_decided(ki_fetcher *fetcher) {
 }
 
 bool ki_fetch_call_next(ki_fetcher *fetcher) {
-    KI_ON_LOOP(fetcher->informer->engine);
+    KI_ON_LOOP(fetcher->made_with->engine);
     ki_fetch_wait *wait = take_decided(fetcher);
     if (!wait)
         return false;
     ki_callback callback;
-    ki_callback_enter(&callback, fetcher->informer->owner);
+    ki_callback_enter(&callback, fetcher->made_with->owner);
     wait->handler(fetcher->informer, wait->key, wait->obj, wait->err.code ? &wait->err : NULL, wait->user);
     ki_callback_leave(&callback);
     ki_object_unref(wait->obj);
@@ -262,9 +262,9 @@ bool ki_fetch_call_next(ki_fetcher *fetcher) {
 }
 
 void ki_fetch_run(ki_task *task, void *user) {
-    KI_ON_LOOP(((ki_fetcher *)user)->informer->engine);
+    KI_ON_LOOP(((ki_fetcher *)user)->made_with->engine);
     ki_fetcher *fetcher = user;
-    int64_t now = ki_engine_now(fetcher->informer->engine);
+    int64_t now = ki_engine_now(fetcher->made_with->engine);
     ki_mutex_lock(&fetcher->mutex);
     bool has_more = do_one_due(fetcher, now);
     has_more |= send_one(fetcher, now);

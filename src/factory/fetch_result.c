@@ -20,7 +20,8 @@ bool ki_fetch_is_retriable(const ki_error *err) {
 }
 
 static ki_status set_absent(const ki_informer *informer, const char *key, const char *why, ki_error *err) {
-    ki_error_set(err, KI_ERR_NOT_FOUND, "%s %.200s: %s", informer->selection->resource.plural, key, why);
+    ki_error_set(err, KI_ERR_NOT_FOUND, "%s %.200s: %s", ki_informer_made_with(informer)->selection->resource.plural,
+                 key, why);
     err->http_status = HTTP_NOT_FOUND;
     return KI_ERR_NOT_FOUND;
 }
@@ -34,14 +35,15 @@ static void set_none(const ki_fetch_item *item, ki_error *err) {
 
 /* Makes an object with all that the server sent, for selectors also of fields that the cache does not keep. */
 static ki_status check_selectors(const ki_informer *informer, const char *body, size_t size, ki_error *err) {
-    const ki_selection *selection = informer->selection;
+    const ki_selection *selection = ki_informer_made_with(informer)->selection;
     ki_selector *selector = NULL;
     ki_object *obj = NULL;
     if (!selection->label_selector[0] && !selection->field_selector[0])
         return KI_OK;
     ki_status status = ki_selector_new(selection->label_selector, selection->field_selector, &selector, err);
     if (!status)
-        status = ki_object_from_json_whole(informer->options.format, (ki_str){ body, size }, NULL, NULL, &obj, err);
+        status = ki_object_from_json_whole(ki_informer_made_with(informer)->format, (ki_str){ body, size }, NULL, NULL,
+                                           &obj, err);
     if (!status && !ki_selector_matches_whole(selector, obj))
         status = set_absent(informer, ki_object_key(obj), "the informer's selectors exclude it", err);
     ki_object_unref(obj);
@@ -50,7 +52,7 @@ static ki_status check_selectors(const ki_informer *informer, const char *body, 
 }
 
 static void name_request(const ki_fetch_item *item, ki_error *err) {
-    ki_error_prefix(err, "get %s %.200s", item->fetcher->informer->selection->resource.plural, item->key);
+    ki_error_prefix(err, "get %s %.200s", item->fetcher->made_with->selection->resource.plural, item->key);
 }
 
 /* The response has no object, but the page of a proxy or so: says of which request, and whose fault it is. */
@@ -63,7 +65,7 @@ static void name_garbage(const ki_fetch_item *item, ki_error *err) {
 /* Makes the object of a response as the informer makes and keeps its own. */
 static ki_status make_object(const ki_informer *informer, const ki_response *response, ki_object **ret_obj,
                              ki_error *err) {
-    const ki_transform_step step = { informer->transform, informer->transform_user };
+    const ki_transform_step step = ki_informer_transform_step(informer);
     ki_object *obj = NULL, *changed = NULL;
     size_t size;
     const char *body = ki_response_body(response, &size);

@@ -2,6 +2,7 @@
 #ifndef KI_OBJECT_BODY_H
 #define KI_OBJECT_BODY_H
 
+#include "src/base/internal_api.h"
 #include "src/object/body_codec.h"
 #include "src/object/object.h"
 
@@ -29,10 +30,10 @@ static inline const ki_packed_body *ki_object_packed_body(const ki_object *obj) 
 ki_status ki_body_open(const ki_object *obj, ki_body *ret_body, ki_error *err);
 /* Opens the body without an error; empty if the object was changed in place. For readers that cannot fail: between this
  * call and ki_body_close they must not call the program. */
-ki_body ki_body_open_surely(const ki_object *obj);
-void ki_body_close(const ki_object *obj, const ki_body *body);
+KI_INTERNAL_API ki_body ki_body_open_surely(const ki_object *obj);
+KI_INTERNAL_API void ki_body_close(const ki_object *obj, const ki_body *body);
 /* Returns a member of the metadata of an open body; empty without one. */
-ki_str ki_body_metadata(const ki_body *body, ki_str name);
+KI_INTERNAL_API ki_str ki_body_metadata(const ki_body *body, ki_str name);
 /* Opens the body and gives the text, with its closing zero, to the caller, who frees it with the allocator of the
  * object's format. Errors: as ki_body_open. */
 ki_status ki_body_copy(const ki_object *obj, char **ret_text, ki_error *err);

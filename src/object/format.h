@@ -8,6 +8,7 @@
 #include <kinformer/parts/object_format.h>
 
 #include "src/base/buffer.h"
+#include "src/base/internal_api.h"
 
 enum {
     KI_OBJECT_SCRATCH_KEEP = 256 * 1024 /* bytes; a larger scratch is freed after its object */
@@ -70,7 +71,7 @@ ki_keep ki_object_keep(const ki_object *obj);
  * all labels. */
 bool ki_object_has_labels(const ki_object *obj);
 /* Returns KI_ERR_STATE, with the reason, for an object without its content. */
-ki_status ki_object_check_content(const ki_object *obj, ki_error *err);
+KI_INTERNAL_API ki_status ki_object_check_content(const ki_object *obj, ki_error *err);
 
 /* Reads a field of JSON text, as ki_object_field; the text is valid, as json_text.h has it. `whose` names the text in
  * the message for a missing field. */

@@ -5,15 +5,17 @@
 #include <kinformer/allocator.h>
 #include <kinformer/error.h>
 
+#include "src/base/internal_api.h"
 #include "src/base/json_scan.h"
 
 #include <yyjson.h>
 
 /* Returns yyjson's interface to `allocator`, which must outlive everything made with it. */
-yyjson_alc ki_json_allocator(const ki_allocator *allocator);
+KI_INTERNAL_API yyjson_alc ki_json_allocator(const ki_allocator *allocator);
 /* Parses `text`; the caller frees the document with yyjson_doc_free. Errors: KI_ERR_PARSE with yyjson's message and the
  * position, KI_ERR_NO_MEMORY. */
-ki_status ki_json_parse(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc, ki_error *err);
+KI_INTERNAL_API ki_status ki_json_parse(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc,
+                                        ki_error *err);
 /* The same, with numbers as raw text (yyjson's raw values), so that they are written as they were read. */
 ki_status ki_json_parse_exact(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc, ki_error *err);
 /* The same as ki_json_parse for a `text` that may be overwritten and that YYJSON_PADDING_SIZE zeros follow. The
@@ -41,8 +43,8 @@ ki_status ki_json_room_parse(ki_json_room *room, size_t size, yyjson_doc **ret_d
 /* Returns true if values nest deeper than `limit`, which is at most KI_JSON_DEPTH_MAX. */
 bool ki_json_is_deep(yyjson_doc *doc, size_t limit);
 /* Returns the string member `name` of `object`; an empty view with data NULL if it is missing or not a string. */
-ki_str ki_json_string(yyjson_val *object, const char *name);
+KI_INTERNAL_API ki_str ki_json_string(yyjson_val *object, const char *name);
 /* Returns true if the member `name` is missing, null or a string. */
-bool ki_json_is_string_or_none(yyjson_val *object, const char *name);
+KI_INTERNAL_API bool ki_json_is_string_or_none(yyjson_val *object, const char *name);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef KI_OBJECT_KEEP_H
 #define KI_OBJECT_KEEP_H
 
+#include "src/base/internal_api.h"
 #include "src/object/path.h"
 
 #include <kinformer/error.h>
@@ -18,13 +19,13 @@
 
 /* Returns what all objects of a cache with these options have. `format`: the first one that makes its objects; NULL:
  * the cache's source is the program's own. */
-ki_keep ki_keep_of_all(const ki_informer_options *options, const ki_object_format *format);
+KI_INTERNAL_API ki_keep ki_keep_of_all(const ki_informer_options *options, const ki_object_format *format);
 /* Returns "object", "metadata", "view", "keys" or, with labels, "view"; NULL: no value. */
-const char *ki_keep_name(ki_keep keep);
+KI_INTERNAL_API const char *ki_keep_name(ki_keep keep);
 /* Returns true if the objects have their labels. */
 bool ki_keep_has_labels(ki_keep keep);
 /* Returns true if the objects have their metadata. */
-bool ki_keep_has_metadata(ki_keep keep);
+KI_INTERNAL_API bool ki_keep_has_metadata(ki_keep keep);
 /* Returns true if the objects have the field at a path, for a program that compares values. */
 bool ki_keep_has_field(ki_keep keep, const ki_path *path);
 

@@ -5,6 +5,7 @@
 
 #include <kinformer/resource.h>
 
+#include "src/base/internal_api.h"
 #include "src/base/string_view.h"
 
 #include <stdbool.h>
@@ -52,12 +53,13 @@ typedef struct ki_resource_info {
  * discovery, with a group's preferred version first. */
 const ki_resource_info *ki_resource_info_at(unsigned index);
 /* Returns the built-in resource of this group, version and plural; NULL if there is none. */
-const ki_resource_info *ki_resource_info_find(const char *group, const char *version, const char *plural);
+KI_INTERNAL_API const ki_resource_info *ki_resource_info_find(const char *group, const char *version,
+                                                              const char *plural);
 /* Returns true for a group and a kind of a built-in resource, in any version. */
 bool ki_resource_is_built_in(ki_str group, ki_str kind);
 /* Returns true if a resource of the program has all its strings: version, plural and kind are not empty, and the group
  * is "" for the core. */
-bool ki_resource_is_complete(const ki_resource *resource);
+KI_INTERNAL_API bool ki_resource_is_complete(const ki_resource *resource);
 /* Returns true if the resource can only be a custom resource, whose type comes and goes with its definition. Returns
  * false for every resource that may be one of Kubernetes' own, also of a later version: their groups have no dot, or
  * one word before ".k8s.io". */

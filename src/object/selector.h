@@ -6,13 +6,14 @@
 #include <kinformer/object.h>
 #include <kinformer/selector.h>
 
+#include "src/base/internal_api.h"
 #include "src/base/string_view.h"
 
 /* As ki_selector_new; `allocator` is copied. */
-ki_status ki_selector_new_of(const ki_allocator *allocator, const char *label_selector, const char *field_selector,
-                             ki_selector **ret_selector, ki_error *err);
+KI_INTERNAL_API ki_status ki_selector_new_of(const ki_allocator *allocator, const char *label_selector,
+                                             const char *field_selector, ki_selector **ret_selector, ki_error *err);
 /* As ki_object_matches, for an object that has all that the server sent, also if its cache keeps only the metadata. */
-bool ki_selector_matches_whole(const ki_selector *selector, const ki_object *obj);
+KI_INTERNAL_API bool ki_selector_matches_whole(const ki_selector *selector, const ki_object *obj);
 /* Returns the key of the first field that does not match, and its first value: JSON text of the object, or NULL if the
  * object has none. Data is NULL if all fields match. Borrowed from both. For an object that is not packed. */
 ki_str ki_selector_difference(const ki_selector *selector, const ki_object *obj, ki_str *ret_value);

@@ -9,6 +9,7 @@
 #include <kinformer/unstructured.h>
 
 #include "src/base/buffer.h"
+#include "src/base/internal_api.h"
 #include "src/base/map.h"
 #include "src/base/string_view.h"
 
@@ -40,11 +41,11 @@ ki_status ki_unstructured_yaml_to_json(ki_str text, ki_buffer *json, ki_error *e
 ki_unstructured *ki_unstructured_new_failed(const ki_allocator *allocator, const ki_error *failure);
 /* Returns a text of the metadata, such as "name"; NULL: there is none, or the object has failed. Borrowed until the
  * next change. */
-const char *ki_unstructured_metadata(const ki_unstructured *object, const char *name);
+KI_INTERNAL_API const char *ki_unstructured_metadata(const ki_unstructured *object, const char *name);
 /* The same, also of an object that has failed, for messages. */
-const char *ki_unstructured_known_metadata(const ki_unstructured *object, const char *name);
+KI_INTERNAL_API const char *ki_unstructured_known_metadata(const ki_unstructured *object, const char *name);
 /* Returns true if the metadata has a field. */
-bool ki_unstructured_has_metadata(const ki_unstructured *object, const char *name);
+KI_INTERNAL_API bool ki_unstructured_has_metadata(const ki_unstructured *object, const char *name);
 
 /* Returns the document for a change of any kind, and frees the written text; NULL after a failure. */
 yyjson_mut_doc *ki_unstructured_change(ki_unstructured *object);
@@ -54,7 +55,7 @@ yyjson_mut_doc *ki_unstructured_change(ki_unstructured *object);
 yyjson_mut_val *ki_unstructured_array(ki_unstructured *object, const char *parent, const char *name, const char *path);
 
 /* Keeps the first failure. `what` is the path or member it is about. Returns false. */
-bool ki_unstructured_fail(ki_unstructured *object, ki_status code, const char *what, const char *why);
+KI_INTERNAL_API bool ki_unstructured_fail(ki_unstructured *object, ki_status code, const char *what, const char *why);
 bool ki_unstructured_fail_no_memory(ki_unstructured *object, const char *what);
 
 /* The members of a map, in constant time. Lack of memory is kept as a failure about `path`. All other changes of maps

@@ -162,8 +162,8 @@ static void note_queue(ki_picture *picture, const ki_sample *sample) {
     if (!row)
         return;
     row->has_reconciles |= !is_queue;
-    if (sample->controller && picture->has_details && !row->failure.key[0])
-        ki_controller_get_failure(sample->controller, &row->failure);
+    if (sample->failure && picture->has_details)
+        row->failure = *sample->failure;
     if (strcmp(name, "workqueue_depth") == 0)
         row->depth += sample->value; /* of each priority */
     else if (strcmp(name, "workqueue_longest_running_processor_seconds") == 0)
@@ -192,12 +192,10 @@ static void note_elector(ki_picture *picture, const ki_sample *sample) {
     }
     picture->electors = rows;
     ki_elector_row *row = &rows[picture->elector_count++];
-    *row = (ki_elector_row){ .name = name,
-                             .leads = sample->value > 0,
-                             .elector = sample->elector,
-                             .identity = (uint64_t)(uintptr_t)sample->elector };
+    *row =
+        (ki_elector_row){ .name = name, .leads = sample->value > 0, .identity = (uint64_t)(uintptr_t)sample->elector };
     if (picture->has_details)
-        ki_elector_leader(sample->elector, row->leader, sizeof row->leader);
+        snprintf(row->leader, sizeof row->leader, "%s", sample->leader ? sample->leader : "");
 }
 
 /* --- the picture -------------------------------------------------------------------------------------------------- */

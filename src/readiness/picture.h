@@ -3,9 +3,10 @@
 #ifndef KI_READINESS_PICTURE_H
 #define KI_READINESS_PICTURE_H
 
-#include <kinformer/controller.h>
+#include "src/base/internal_api.h"
+
 #include <kinformer/factory.h>
-#include <kinformer/leader.h>
+#include <kinformer/metrics.h>
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,7 +23,8 @@ typedef enum ki_concern {
 enum {
     KI_PICTURE_CAUSES_SIZE = 160, /* of the relists by cause, as text */
     KI_PICTURE_HOST_SIZE = 128,
-    KI_PICTURE_OFTEN = 3 /* failures of a key in a row that a person must look at */
+    KI_PICTURE_LEADER_SIZE = 257, /* a longer identity is cut */
+    KI_PICTURE_OFTEN = 3          /* failures of a key in a row that a person must look at */
 };
 
 typedef struct ki_informer_row {
@@ -49,8 +51,7 @@ typedef struct ki_elector_row {
     uint64_t identity;
     char *name;
     bool leads;
-    char leader[KI_IDENTITY_MAX + 1]; /* "": nobody */
-    const ki_elector *elector;        /* an address, only compared */
+    char leader[KI_PICTURE_LEADER_SIZE]; /* with details only; "": nobody */
 } ki_elector_row;
 
 typedef struct ki_picture {
@@ -68,13 +69,15 @@ typedef struct ki_picture {
 /* Makes a picture; with `details` the informers stand in the order of their concern. `collect` (may be NULL) adds
  * samples of the program. Ownership: the caller frees the picture with ki_picture_free, also after a failure.
  * Errors: KI_ERR_NO_MEMORY, KI_ERR_STATE. */
-ki_status ki_picture_take(ki_picture *picture, const ki_allocator *allocator, bool details, ki_factory *factory,
-                          void (*collect)(ki_sample_visitor visit, void *visit_user, void *user), void *user);
-void ki_picture_free(ki_picture *picture);
+KI_INTERNAL_API ki_status ki_picture_take(ki_picture *picture, const ki_allocator *allocator, bool details,
+                                          ki_factory *factory,
+                                          void (*collect)(ki_sample_visitor visit, void *visit_user, void *user),
+                                          void *user);
+KI_INTERNAL_API void ki_picture_free(ki_picture *picture);
 
 /* Returns true if a key has failed KI_PICTURE_OFTEN times in a row, or its error is not retried. */
-bool ki_picture_is_failing(const ki_queue_row *row);
+KI_INTERNAL_API bool ki_picture_is_failing(const ki_queue_row *row);
 /* Returns how many informers have not synced, or are stopped. */
-size_t ki_picture_unready(const ki_picture *picture);
+KI_INTERNAL_API size_t ki_picture_unready(const ki_picture *picture);
 
 #endif

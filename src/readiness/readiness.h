@@ -4,10 +4,11 @@
 #define KI_READINESS_READINESS_H
 
 #include "src/base/buffer.h"
+#include "src/base/internal_api.h"
 #include "src/readiness/picture.h"
 
 /* Appends "ok", or with `verbose` and for a failure a line for each informer, queue and elector. `picture` has details.
  * Returns true if all informers are ready. */
-bool ki_readiness_write(const ki_picture *picture, bool verbose, ki_buffer *out);
+KI_INTERNAL_API bool ki_readiness_write(const ki_picture *picture, bool verbose, ki_buffer *out);
 
 #endif

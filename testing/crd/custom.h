@@ -3,9 +3,9 @@
 #ifndef KT_CRD_CUSTOM_H
 #define KT_CRD_CUSTOM_H
 
+#include "print/columns.h"
 #include "src/base/buffer.h"
 #include "src/object/resource_table.h"
-#include "src/print/columns.h"
 #include "testing/crd/schema_patterns.h"
 #include "testing/schema/schema.h"
 #include "testing/schema/structural.h"

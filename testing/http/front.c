@@ -3,9 +3,9 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/http/accept.h"
-#include "src/http/gzip.h"
-#include "src/http/listen.h"
+#include "status/http/accept.h"
+#include "status/http/gzip.h"
+#include "status/http/listen.h"
 #include "testing/faults/stream.h"
 #include "testing/http/open_sockets.h"
 #include "testing/http/web_socket_watch.h"

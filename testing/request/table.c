@@ -1,7 +1,7 @@
-/* table.c: see table.h. src/print/columns.h has the columns, for the command too. */
+/* table.c: see table.h. print/columns.h has the columns, for the command too. */
 #include "testing/request/table.h"
 
-#include "src/print/columns.h"
+#include "print/columns.h"
 #include "testing/crd/custom.h"
 #include "testing/values/json.h"
 

@@ -2,9 +2,9 @@
  * their own. */
 #include "testing/rest/subresource.h"
 
+#include "print/cells.h"
 #include "src/base/rfc3339.h"
 #include "src/object/label.h"
-#include "src/print/cells.h"
 #include "testing/cluster/view.h"
 #include "testing/request/body.h"
 #include "testing/request/status.h"

@@ -1,6 +1,8 @@
 /* test_status_server.c: the status server over sockets: with an engine of each kind, and with clients of all kinds. */
 #include <kinformer-status/server.h>
 
+#include <kinformer-controllers/controller.h>
+#include <kinformer-controllers/leader.h>
 #include <kinformer-testing/server.h>
 #include <kinformer/kinformer.h>
 

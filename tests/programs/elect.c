@@ -1,6 +1,7 @@
 /* elect.c: competes for a Lease, which it releases at SIGTERM, and tells on standard output what happens: "leader NAME
  * TIME" ("-": nobody), "started TIME", "stopped TIME", and every 50 ms while it leads "leading TIME". A line is one
  * write; TIME is nanoseconds of CLOCK_MONOTONIC, read before the elector is asked. For tests of several processes. */
+#include <kinformer-controllers/leader.h>
 #include <kinformer/kinformer.h>
 
 #include <inttypes.h>

@@ -1,5 +1,7 @@
 /* print_metrics.c: prints the metrics of an informer, a controller and an elector, after ten reconciles, as a scraper
  * gets them: for the parser of tests/integration/openmetrics.py. Every tenth reconcile fails. */
+#include <kinformer-controllers/controller.h>
+#include <kinformer-controllers/leader.h>
 #include <kinformer-testing/server.h>
 #include <kinformer/kinformer.h>
 

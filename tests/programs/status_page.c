@@ -6,6 +6,8 @@
  *     controllers.
  *
  * Prints the URL, then runs until its standard input ends; a minute of its clock takes ten seconds. */
+#include <kinformer-controllers/controller.h>
+#include <kinformer-controllers/leader.h>
 #include <kinformer-status/server.h>
 #include <kinformer/kinformer.h>
 

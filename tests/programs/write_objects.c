@@ -7,6 +7,7 @@
  *                                                            MESSAGE
  *     claim NAMESPACE REPLICASET SELECTOR                    names of the claimed pods with a space before each, or
  *                                                            error MESSAGE */
+#include <kinformer-controllers/controller.h>
 #include <kinformer/kinformer.h>
 
 #include <stdio.h>

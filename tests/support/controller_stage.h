@@ -7,6 +7,7 @@
 #ifndef TESTS_SUPPORT_CONTROLLER_STAGE_H
 #define TESTS_SUPPORT_CONTROLLER_STAGE_H
 
+#include <kinformer-controllers/controller.h>
 #include <kinformer/kinformer.h>
 
 #include "testing/memory/adapter.h"

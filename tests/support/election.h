@@ -4,7 +4,7 @@
 #ifndef TESTS_SUPPORT_ELECTION_H
 #define TESTS_SUPPORT_ELECTION_H
 
-#include <kinformer/leader.h>
+#include <kinformer-controllers/leader.h>
 
 #include "tests/support/rest_server.h"
 #include "tests/support/test.h"

@@ -10,10 +10,10 @@
 #ifndef TESTS_SUPPORT_EVENT_STAGE_H
 #define TESTS_SUPPORT_EVENT_STAGE_H
 
-#include <kinformer/events.h>
+#include <kinformer-controllers/events.h>
 
+#include "controllers/events/event_record.h"
 #include "src/base/buffer.h"
-#include "src/controller/event_record.h"
 #include "testing/memory/adapter.h"
 #include "tests/support/test_engine.h"
 

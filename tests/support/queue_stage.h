@@ -23,7 +23,7 @@
 #ifndef TESTS_SUPPORT_QUEUE_STAGE_H
 #define TESTS_SUPPORT_QUEUE_STAGE_H
 
-#include <kinformer/workqueue.h>
+#include <kinformer-controllers/workqueue.h>
 
 #include "tests/support/test_engine.h"
 

@@ -15,9 +15,13 @@
 #include <utility>
 
 struct ki_columns;        /* kinformer-print/columns.h */
+struct ki_controller;     /* kinformer-controllers/controller.h */
+struct ki_elector;        /* kinformer-controllers/leader.h */
+struct ki_event_recorder; /* kinformer-controllers/events.h */
 struct ki_jsonpath;       /* kinformer-print/jsonpath.h */
 struct ki_status_server;  /* kinformer-status/server.h */
 struct ki_testing_server; /* kinformer-testing/server.h */
+struct ki_workqueue;      /* kinformer-controllers/workqueue.h */
 
 namespace kinformer {
 
@@ -72,12 +76,9 @@ template <class Type> struct deleter;
     };
 KI_OWNED_(ki_client, ki_client_free)
 KI_OWNED_(ki_config, ki_config_free)
-KI_OWNED_(ki_controller, ki_controller_free)
 KI_OWNED_(ki_discovery, ki_discovery_free)
-KI_OWNED_(ki_elector, ki_elector_free)
 KI_OWNED_(ki_engine, ki_engine_free)
 KI_OWNED_(ki_error_response, ki_error_response_free)
-KI_OWNED_(ki_event_recorder, ki_event_recorder_free)
 KI_OWNED_(ki_factory, ki_factory_free)
 KI_OWNED_(ki_object, ki_object_unref)
 KI_OWNED_(ki_pending_request, ki_pending_request_free)
@@ -86,7 +87,6 @@ KI_OWNED_(ki_response, ki_response_unref)
 KI_OWNED_(ki_selector, ki_selector_free)
 KI_OWNED_(ki_snapshot, ki_snapshot_free)
 KI_OWNED_(ki_unstructured, ki_unstructured_free)
-KI_OWNED_(ki_workqueue, ki_workqueue_free)
 #undef KI_OWNED_
 
 /* Objects of the other libraries: their headers, which the program includes, declare the functions. */
@@ -95,9 +95,13 @@ KI_OWNED_(ki_workqueue, ki_workqueue_free)
         template <class Type> void operator()(Type *owned) const noexcept { function(owned); } \
     };
 KI_OWNED_ELSEWHERE_(ki_columns, ki_columns_free)
+KI_OWNED_ELSEWHERE_(ki_controller, ki_controller_free)
+KI_OWNED_ELSEWHERE_(ki_elector, ki_elector_free)
+KI_OWNED_ELSEWHERE_(ki_event_recorder, ki_event_recorder_free)
 KI_OWNED_ELSEWHERE_(ki_jsonpath, ki_jsonpath_free)
 KI_OWNED_ELSEWHERE_(ki_status_server, ki_status_server_free)
 KI_OWNED_ELSEWHERE_(ki_testing_server, ki_testing_server_free)
+KI_OWNED_ELSEWHERE_(ki_workqueue, ki_workqueue_free)
 #undef KI_OWNED_ELSEWHERE_
 
 /* Frees what it owns: a std::unique_ptr. */

@@ -50,6 +50,14 @@ ki_feed *ki_feed_of_key(const ki_informer *informer, const char *key) {
     return slash ? find(informer, key, (size_t)(slash - key)) : NULL;
 }
 
+bool ki_informer_has_namespace(const ki_informer *informer, const char *key) {
+    const ki_selection *selection = informer->selection;
+    if (selection->is_set)
+        return ki_feed_of_key(informer, key) != NULL;
+    size_t size = strlen(selection->namespace_name);
+    return size == 0 || (strncmp(key, selection->namespace_name, size) == 0 && key[size] == '/');
+}
+
 /* ---- callbacks of the reflector ---------------------------------------------------------------------------------- */
 
 static int badness(ki_state state) {

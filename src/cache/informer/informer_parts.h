@@ -21,8 +21,7 @@
 #include "src/cache/store/mutation_detector.h"
 
 enum {
-    KI_INFORMER_KEY_MAX = 320, /* bytes of a key: a namespace and a name */
-    KI_INFORMER_SLICE = 64     /* maximum units of work (about an object each) while the change lock is held */
+    KI_INFORMER_SLICE = 64 /* maximum units of work (about an object each) while the change lock is held */
 };
 
 /* One block of memory, with the names. */
@@ -50,9 +49,9 @@ struct ki_informer {
     ki_state_handler state_handler;
     void *state_user;
 
-    struct ki_fetcher *fetcher; /* of its factory (src/factory/fetch.h); NULL: none */
-    /* Called after each step with the deltas that it processed, under no lock. Loop. NULL: nobody wants them. */
+    /* The observer (ki_informer_observe); NULL: none. */
     void (*on_deltas)(const ki_deltas *deltas, void *user);
+    void *observer;
 
     /* Under `change_lock`. Held while one change passes through store and processor, and while a handler is added or
      * removed. */
@@ -128,8 +127,6 @@ struct ki_informer {
 bool ki_registration_exists(ki_registration registration);
 /* settings.c: returns KI_ERR_STATE if the informer is stopped. */
 ki_status ki_informer_check_runs(const ki_informer *informer, ki_error *err);
-/* wait_for.c: sets "the informer of … is stopped", and why if it was removed or the loop has ended by itself. */
-ki_status ki_informer_set_stopped(const ki_informer *informer, ki_status status, ki_error *err);
 /* shared_informer.c */
 /* The queue has grown, or a step has ended. Pauses the watch while too many changes are queued or wait for a
  * handler; resumes it afterwards. `load`: of ki_processor_load. `is_stored`: the store has all that is not queued; the
@@ -185,9 +182,6 @@ void ki_informer_open_deleted(ki_informer *informer);
 ki_status ki_informer_stage_deleted(ki_informer *informer, ki_object *obj);
 /* Before the staged deletions are published: the time of their objects begins. Loop; caller holds change_lock. */
 void ki_informer_publish_deleted(ki_informer *informer);
-/* Keeps the last state of an object that is gone and that the cache never had, unless there is another under its key.
- * Loop; not under change_lock. */
-void ki_informer_add_deleted(ki_informer *informer, ki_object *obj);
 /* Drops the deleted objects of a removed informer, a slice at a time. Loop; caller holds change_lock. */
 void ki_informer_end_deleted(ki_informer *informer);
 /* shared_informer.c: for its feeds and other parts. Loop. */

@@ -265,7 +265,7 @@ static ki_status process_item(ki_informer *informer, const ki_deltas *deltas, bo
     const ki_deltas none = { .count = 0 };
     ki_informer_check_waits(informer, is_done ? deltas : &none);
     if (informer->on_deltas && !*ret_requeue)
-        informer->on_deltas(deltas, informer->fetcher);
+        informer->on_deltas(deltas, informer->observer);
     ki_informer_doubt_missing(informer, deltas);
     return status;
 }

@@ -254,8 +254,10 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     informer->options = *options;
     if (!options->factory)
         informer->options.factory = &factory_defaults;
+    if (!options->owner)
+        informer->options.owner = informer;
     informer->engine = options->engine;
-    informer->owner = options->owner ? options->owner : informer;
+    informer->owner = informer->options.owner;
     informer->transform = informer->options.factory->transform;
     informer->transform_user = informer->options.factory->user;
     ki_mutation_detector_init(&informer->detector, allocator, on_mutation, informer);
@@ -286,6 +288,24 @@ no_shared:
     ki_selection_unref(informer->selection);
     ki_free(allocator, informer);
     return status;
+}
+
+const ki_shared_informer_options *ki_informer_made_with(const ki_informer *informer) {
+    return &informer->options;
+}
+
+ki_transform_step ki_informer_transform_step(const ki_informer *informer) {
+    return (ki_transform_step){ informer->transform, informer->transform_user };
+}
+
+void ki_informer_observe(ki_informer *informer, void (*on_deltas)(const ki_deltas *deltas, void *user), void *user) {
+    KI_ASSERT(!informer->observer);
+    informer->on_deltas = on_deltas;
+    informer->observer = user;
+}
+
+void *ki_informer_observer(const ki_informer *informer) {
+    return informer->observer;
 }
 
 /* --- start -------------------------------------------------------------------------------------------------------- */

@@ -5,11 +5,18 @@
 
 #include <kinformer/factory.h>
 
+#include "src/base/internal_api.h"
 #include "src/cache/store/store.h"
 #include "src/engine/engine.h"
 #include "src/object/format.h"
 #include "src/object/selection.h"
 #include <kinformer/parts/list_watch.h>
+#include <kinformer/parts/queue.h>
+#include <kinformer/parts/reflector.h>
+
+enum {
+    KI_INFORMER_KEY_MAX = 320 /* bytes of a key: a namespace and a name */
+};
 
 typedef struct ki_shared_informer_options {
     ki_engine *engine;
@@ -36,8 +43,21 @@ void ki_namespaces_unref(ki_namespaces *set);
 /* As ki_informer_set_namespaces, of an informer that has a set; takes a reference. Any thread. Errors: KI_ERR_STATE. */
 ki_status ki_informer_give_namespaces(ki_informer *informer, ki_namespaces *set, ki_error *err);
 
-/* Any thread. */
+/* Any thread. `*options` is copied. */
 ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer **ret_informer, ki_error *err);
+
+/* Returns what the informer was made with; `owner` and `factory` are not NULL. Its sources may be gone. Any thread. */
+KI_INTERNAL_API const ki_shared_informer_options *ki_informer_made_with(const ki_informer *informer);
+/* Returns the informer's transform; its `transform` is NULL: none. Any thread, after freeze. */
+KI_INTERNAL_API ki_transform_step ki_informer_transform_step(const ki_informer *informer);
+/* Returns true if the informer's cache can have an object under the key, by its namespace. Any thread. */
+KI_INTERNAL_API bool ki_informer_has_namespace(const ki_informer *informer, const char *key);
+
+/* Calls `on_deltas` after each step with the deltas that it processed, under no lock, on the loop. Before the start; one
+ * observer at most. */
+void ki_informer_observe(ki_informer *informer, void (*on_deltas)(const ki_deltas *deltas, void *user), void *user);
+/* Returns the observer's `user`; NULL: none. Any thread. */
+void *ki_informer_observer(const ki_informer *informer);
 
 /* From now on rejects settings that are allowed only before the start. Any thread. */
 void ki_informer_freeze(ki_informer *informer);
@@ -49,7 +69,7 @@ ki_status ki_informer_start(ki_informer *informer, ki_error *err);
  * what other threads do not use. Any thread. KI_ERR_NO_MEMORY: nothing has changed. */
 ki_status ki_informer_remove(ki_informer *informer, ki_error *err);
 /* Any thread. */
-bool ki_informer_is_removed(const ki_informer *informer);
+KI_INTERNAL_API bool ki_informer_is_removed(const ki_informer *informer);
 /* Removes the handlers of a removed informer. Any thread; the caller holds no lock. */
 void ki_informer_remove_handlers(ki_informer *informer);
 /* Ends reflector and process loop, then asks the listeners to end. Loop. Repeatable. */
@@ -68,6 +88,11 @@ enum {
 /* Writes the state and its cause, for example "blocked: forbidden: list pods in all namespaces". Returns `why`. Any
  * thread. */
 const char *ki_informer_why(const ki_informer *informer, char why[KI_INFORMER_WHY_MAX]);
+/* Sets "the informer of … is stopped", and why if it was removed or the loop has ended by itself. Any thread. */
+ki_status ki_informer_set_stopped(const ki_informer *informer, ki_status status, ki_error *err);
+/* Keeps the last state of an object that is gone and that the cache never had, unless there is another under its key.
+ * Loop; not under change_lock. */
+void ki_informer_add_deleted(ki_informer *informer, ki_object *obj);
 /* Gives an error of the category "try again" the category of the informer's cause if the informer is blocked: somebody
  * must act first. `err` may be NULL. Any thread. */
 void ki_informer_note_blocked(const ki_informer *informer, ki_error *err);

@@ -1,7 +1,7 @@
 /* test_controller.c: what a controller does with its keys, on one thread in virtual time: results, retries, deferral,
  * order, rejections, metrics. */
+#include "controllers/controller/controller.h"
 #include "src/base/error.h"
-#include "src/controller/controller.h"
 #include "src/factory/factory.h"
 #include "tests/support/controller_stage.h"
 #include "tests/support/metrics_library.h"

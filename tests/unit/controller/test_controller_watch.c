@@ -1,7 +1,7 @@
 /* test_controller_watch.c: which events queue which keys, also where memory lacks, and while another process leads; on
  * one thread in virtual time. */
+#include "controllers/controller/controller.h"
 #include "src/base/error.h"
-#include "src/controller/controller.h"
 #include "tests/support/controller_stage.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"

@@ -1,6 +1,6 @@
 /* test_own_writes.c: the next reconcile of a key waits until the caches have what the last one wrote; on one thread in
  * virtual time, and on threads. */
-#include "src/controller/own_writes.h"
+#include "controllers/controller/own_writes.h"
 #include "src/factory/factory.h"
 #include "testing/faults/fault.h"
 #include "tests/support/controller_stage.h"

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include <kinformer/controller.h>
+#include <kinformer-controllers/controller.h>
 
 enum {
     TEXT_MAX = 1024

@@ -3,8 +3,10 @@
 #include "tests/support/election.h"
 #include "tests/support/test.h"
 
+#include <kinformer-controllers/controller.h>
+#include <kinformer-controllers/leader.h>
+#include <kinformer-controllers/workqueue.h>
 #include <kinformer/client.h>
-#include <kinformer/controller.h>
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* test_accept.c: Accept and Accept-Encoding. */
-#include "src/http/accept.h"
+#include "status/http/accept.h"
 #include "tests/support/test.h"
 
 TEST(gzip_is_accepted_by_name_with_a_weight) {

@@ -1,6 +1,6 @@
 /* test_gzip.c: compression. */
 #include "src/base/memory.h"
-#include "src/http/gzip.h"
+#include "status/http/gzip.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
 

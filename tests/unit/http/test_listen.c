@@ -1,5 +1,5 @@
 /* test_listen.c: the addresses of a listening socket. */
-#include "src/http/listen.h"
+#include "status/http/listen.h"
 #include "tests/support/test.h"
 
 #include <string.h>

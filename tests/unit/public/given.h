@@ -6,6 +6,10 @@
 #include "src/base/memory.h"
 #include "tests/support/patience.h"
 
+#include <kinformer-controllers/controller.h>
+#include <kinformer-controllers/events.h>
+#include <kinformer-controllers/leader.h>
+#include <kinformer-controllers/workqueue.h>
 #include <kinformer-print/columns.h>
 #include <kinformer-print/jsonpath.h>
 #include <kinformer-status/server.h>

@@ -1,5 +1,6 @@
 /* test_kinformer_hpp.cc: kinformer.hpp against an API server in the process: who owns what, what a moved-from owner
  * does, where exceptions go, when lambdas are destroyed, and what the ranges give. In C++17 and in C++20. */
+#include <kinformer-controllers/controller.hpp>
 #include <kinformer-testing/server.h>
 #include <kinformer/kinformer.hpp>
 

@@ -5,6 +5,10 @@
 
 #include "tests/support/test.h"
 
+#include <kinformer-controllers/controller.h>
+#include <kinformer-controllers/events.h>
+#include <kinformer-controllers/leader.h>
+#include <kinformer-controllers/workqueue.h>
 #include <kinformer-print/columns.h>
 #include <kinformer-print/jsonpath.h>
 #include <kinformer-print/yaml.h>

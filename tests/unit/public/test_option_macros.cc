@@ -3,6 +3,7 @@
 #include "tests/support/test.h"
 
 #include "option_macros.h" /* the headers */
+#include <kinformer-controllers/workqueue.h>
 #include <kinformer/kinformer.h>
 
 #include <cstring>

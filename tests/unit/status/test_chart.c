@@ -1,6 +1,6 @@
 /* test_chart.c: charts as inline SVG. */
 #include "src/base/memory.h"
-#include "src/status/chart.h"
+#include "status/chart.h"
 #include "tests/support/test.h"
 
 static ki_buffer out;

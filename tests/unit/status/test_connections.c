@@ -1,6 +1,6 @@
 /* test_connections.c: the limits of connections in time and bytes. */
 #include "src/engine/engine.h"
-#include "src/status/connections.h"
+#include "status/connections.h"
 #include "tests/support/test.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* test_history.c: the samples of the last 15 minutes. */
 #include "src/base/memory.h"
 #include "src/engine/engine.h"
-#include "src/status/history.h"
+#include "status/history.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
 

@@ -1,7 +1,7 @@
 /* test_reply.c: what the status server responds, without sockets: on the embedded API server in the same process, with
  * a clock that only the test advances. */
 #include "src/base/memory.h"
-#include "src/status/reply.h"
+#include "status/reply.h"
 #include "tests/support/controller_stage.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"

@@ -1,7 +1,7 @@
 /* test_rate_limiter.c: how long a key that failed is delayed. Time and failures are arguments. */
 
+#include "controllers/workqueue/rate_limiter.h"
 #include "src/engine/engine.h"
-#include "src/workqueue/rate_limiter.h"
 #include "tests/support/test.h"
 
 #include <math.h>

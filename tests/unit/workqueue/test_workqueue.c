@@ -1,7 +1,7 @@
 /* test_workqueue.c: a work queue: each key once, in order, never with two workers; delays, failures, shutdown. Time is
  * the test's own. */
 
-#include <kinformer/workqueue.h>
+#include <kinformer-controllers/workqueue.h>
 
 #include "tests/support/queue_stage.h"
 #include "tests/support/scarce_memory.h"

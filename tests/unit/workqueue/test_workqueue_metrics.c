@@ -1,7 +1,7 @@
 /* test_workqueue_metrics.c: what a work queue counts and measures, as text and as samples. Time is the test's own. */
 
+#include "controllers/workqueue/workqueue.h"
 #include "src/base/openmetrics.h"
-#include "src/workqueue/workqueue.h"
 #include "tests/support/metrics_library.h"
 #include "tests/support/queue_stage.h"
 #include "tests/support/scarce_memory.h"

@@ -1,7 +1,7 @@
 /* test_workqueue_model.c: random calls from many seeds, compared step by step with a model of a work queue that is too
  * simple to be wrong: arrays that are searched from end to end. Both kinds of queue; time is the test's own. */
 
-#include "src/workqueue/parts.h"
+#include "controllers/workqueue/parts.h"
 #include "tests/support/queue_stage.h"
 #include "tests/support/test.h"
 

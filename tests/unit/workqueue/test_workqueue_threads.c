@@ -3,7 +3,7 @@
 
 #include "tests/support/test.h"
 
-#include <kinformer/workqueue.h>
+#include <kinformer-controllers/workqueue.h>
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,0 +1,169 @@
+/* state.c: the state changes of a key, used by adding.c, processing.c and delays.c. The caller holds the lock. */
+#include "controllers/workqueue/parts.h"
+
+#include "src/base/assert.h"
+#include "src/base/memory.h"
+
+#include <string.h>
+
+enum {
+    LOOKS = 8 /* keys being processed that are compared by address */
+};
+
+int64_t ki_work_now(const ki_workqueue *queue) {
+    return queue->is_measured ? ki_engine_now(queue->engine) : 0;
+}
+
+/* Returns true if a sleeping thread must be woken. One at a time: a woken thread takes a key and wakes the next if more
+ * keys are ready. */
+static bool must_wake(const ki_workqueue *queue) {
+    KI_HELD(&queue->lock);
+    return queue->ready_count > 0 && queue->sleeping > 0 && !queue->is_waking;
+}
+
+void ki_work_unlock(ki_workqueue *queue) {
+    bool wakes_all = queue->wakes_all, wakes_drained = queue->wakes_drained, posts_task = queue->posts_task;
+    ki_work_item *freed = queue->freed;
+    bool wakes = must_wake(queue);
+    queue->is_waking |= wakes;
+    queue->wakes_all = queue->wakes_drained = queue->posts_task = false;
+    queue->freed = NULL;
+    ki_mutex_unlock(&queue->lock);
+    /* Signals follow the unlock, so that a woken thread finds the lock free. */
+    if (wakes_all)
+        ki_cond_broadcast(&queue->ready_cond);
+    else if (wakes)
+        ki_cond_signal(&queue->ready_cond);
+    if (wakes_drained)
+        ki_cond_broadcast(&queue->drained_cond);
+    if (posts_task)
+        ki_task_post(&queue->task);
+    ki_free(queue->allocator, freed);
+}
+
+/* --- lists -------------------------------------------------------------------------------------------------------- */
+
+static bool is_sound(const ki_work_list *list) {
+    return (list->first != NULL) == (list->count > 0) && (list->last != NULL) == (list->count > 0) &&
+           (!list->first || !list->first->previous) && (!list->last || !list->last->next);
+}
+
+void ki_work_list_append(ki_work_list *list, ki_work_item *item) {
+    item->next = NULL;
+    item->previous = list->last;
+    *(list->last ? &list->last->next : &list->first) = item;
+    list->last = item;
+    list->count++;
+    KI_ASSERT(is_sound(list));
+}
+
+void ki_work_list_remove(ki_work_list *list, ki_work_item *item) {
+    KI_ASSERT(list->count > 0);
+    KI_ASSERT(item->previous ? item->previous->next == item : list->first == item);
+    KI_ASSERT(item->next ? item->next->previous == item : list->last == item);
+    *(item->previous ? &item->previous->next : &list->first) = item->next;
+    *(item->next ? &item->next->previous : &list->last) = item->previous;
+    list->count--;
+    KI_ASSERT(is_sound(list));
+}
+
+/* --- what must hold ----------------------------------------------------------------------------------------------- */
+
+/* Do the states of an item agree with each other, and with the counts of the queue? */
+static bool is_legal(const ki_workqueue *queue, const ki_work_item *item) {
+    bool is_exclusive = !queue->by_priority || !(item->is_dirty && item->is_waiting);
+    return is_exclusive && item->failures >= 0 && (!item->is_dirty || queue->counts.dirty > 0) &&
+           (!item->is_processing || queue->processing.count > 0) && (!item->is_waiting || queue->waiting.first) &&
+           queue->ready_count <= queue->counts.dirty;
+}
+
+/* --- ready keys --------------------------------------------------------------------------------------------------- */
+
+void ki_work_push_ready(ki_workqueue *queue, ki_work_item *item) {
+    KI_HELD(&queue->lock);
+    KI_ASSERT(item->is_dirty && !item->is_processing);
+    KI_ASSERT(!queue->by_priority || !ki_heap_has(&item->node));
+    if (queue->ready_count++ == 0 && queue->on_ready)
+        queue->must_report_ready = queue->posts_task = true;
+    if (queue->by_priority)
+        ki_heap_put(&queue->ready_heap, &item->node, -(int64_t)item->priority, item->node.sequence);
+    else
+        ki_work_list_append(&queue->ready, item);
+    KI_ASSERT(queue->by_priority || queue->ready_count == queue->ready.count);
+    KI_ASSERT(queue->ready_count <= queue->counts.dirty);
+}
+
+ki_work_item *ki_work_pop_ready(ki_workqueue *queue) {
+    KI_HELD(&queue->lock);
+    KI_ASSERT(queue->by_priority ? (queue->ready_count > 0) == (queue->ready_heap.first != NULL)
+                                 : queue->ready_count == queue->ready.count);
+    if (queue->ready_count == 0)
+        return NULL;
+    queue->ready_count--;
+    ki_work_item *item = queue->ready.first;
+    if (queue->by_priority) {
+        item = (ki_work_item *)(void *)queue->ready_heap.first; /* the node is the first member */
+        ki_heap_remove(&queue->ready_heap, &item->node);
+    } else {
+        ki_work_list_remove(&queue->ready, item);
+    }
+    KI_ASSERT(item->is_dirty && !item->is_processing);
+    return item;
+}
+
+void ki_work_mark_dirty(ki_workqueue *queue, ki_work_item *item, int64_t now) {
+    KI_HELD(&queue->lock);
+    if (item->is_dirty)
+        return;
+    item->is_dirty = true;
+    item->added_at = now;
+    queue->counts.dirty++;
+    queue->counts.adds++;
+    if (queue->by_priority)
+        ++*ki_work_depth_of(queue, item->priority);
+    if (!item->is_processing)
+        ki_work_push_ready(queue, item);
+    KI_ASSERT(is_legal(queue, item));
+}
+
+/* --- items -------------------------------------------------------------------------------------------------------- */
+
+ki_work_item *ki_work_find(const ki_workqueue *queue, const void *key) {
+    KI_HELD(&queue->lock);
+    if (!key)
+        return NULL;
+    /* A worker gives back the pointer that it got. */
+    int looks = 0;
+    for (ki_work_item *item = queue->processing.first; item && looks < LOOKS; item = item->next, looks++)
+        if (item->key == key)
+            return item;
+    return ki_map_get(&queue->items, (ki_str){ key, queue->key_size ? queue->key_size : strlen(key) });
+}
+
+void ki_work_release(ki_workqueue *queue, ki_work_item *item) {
+    KI_HELD(&queue->lock);
+    KI_ASSERT(is_legal(queue, item));
+    if (item->is_dirty || item->is_waiting || item->is_processing || item->failures > 0)
+        return;
+    const void *removed = ki_map_remove(&queue->items, (ki_str){ item->key, item->key_size });
+    KI_ASSERT(removed == item && !queue->freed);
+    (void)removed;
+    KI_ASSERT(!ki_heap_has(&item->node));
+    queue->freed = item;
+}
+
+/* --- drained ------------------------------------------------------------------------------------------------------ */
+
+bool ki_work_is_drained(const ki_workqueue *queue) {
+    KI_HELD(&queue->lock);
+    return queue->is_shut_down && queue->processing.count == 0 && queue->counts.dirty == 0;
+}
+
+void ki_work_note_drained(ki_workqueue *queue) {
+    KI_HELD(&queue->lock);
+    if (!ki_work_is_drained(queue))
+        return;
+    queue->wakes_drained = true;
+    if (queue->on_drained && !queue->has_reported_drained)
+        queue->posts_task = true;
+}

@@ -1,0 +1,13 @@
+/* workqueue.h: what other modules use of a work queue apart from its public functions. */
+#ifndef KI_WORKQUEUE_WORKQUEUE_H
+#define KI_WORKQUEUE_WORKQUEUE_H
+
+#include <kinformer-controllers/workqueue.h>
+
+#include "src/base/metrics.h"
+
+/* Passes the queue's samples, under no lock. `controller` is the name of the controller that the queue belongs to;
+ * NULL: none. Any thread. */
+void ki_workqueue_pass_metrics(const ki_workqueue *queue, const char *controller, const ki_metrics_visit *to);
+
+#endif
