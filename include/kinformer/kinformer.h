@@ -1,6 +1,5 @@
-/* kinformer.h: Kubernetes informers for C. Includes every header of libkinformer; those of the other libraries are
- * beside this folder: kinformer-controllers/, kinformer-print/, kinformer-status/, kinformer-testing/. Conventions of all
- * headers:
+/* kinformer.h: Kubernetes informers for C. Includes every header of libkinformer. The headers of its sister libraries
+ * have folders of their own: kinformer-controllers, -print, -status, -testing. Conventions of all headers:
  *
  *   - Pointer parameters must not be NULL, unless the comment says what NULL means. `user` and `err` may always be
  *     NULL. Every function whose name ends with _free, _unref or _clear accepts NULL. A function that returns a

@@ -63,7 +63,7 @@ EOF
     done
 }
 
-install_in "$work/shared" -DKI_PRINT=OFF -DKI_EXAMPLES=OFF -DBUILD_SHARED_LIBS=ON
+install_in "$work/shared" -DKI_CONTROLLERS=OFF -DKI_PRINT=OFF -DKI_EXAMPLES=OFF -DBUILD_SHARED_LIBS=ON
 absent "$work/shared/lib/libkinformer.a" "$work/shared/lib"/libkinformer-* "$work/shared/bin" "$work/shared/include/kinformer-print"
 
 # Inside of another project: the same targets, and nothing that the project did not ask for.

@@ -41,7 +41,7 @@ extract() { # DOCUMENT FOLDER
                     "void fragment(%s);\nvoid fragment(%s) {\n#line %d \"%s\"\n%s}\n", marker, marker, first + 1, name, text > file
             else {
                 printf "#include <kinformer/kinformer.h>\n#include <kinformer-testing/access.h>\n#include <kinformer-testing/faults.h>\n" > file
-                printf "#include <kinformer-status/server.h>\n#include <kinformer-testing/requests.h>\n#include <kinformer-testing/server.h>\n#include <errno.h>\n#include <poll.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n%s", before > file
+                printf "#include <kinformer-controllers/controller.h>\n#include <kinformer-controllers/events.h>\n#include <kinformer-status/server.h>\n#include <kinformer-testing/requests.h>\n#include <kinformer-testing/server.h>\n#include <errno.h>\n#include <poll.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n%s", before > file
                 if (marker == "file") {
                     before = before sprintf("#line %d \"%s\"\n%s", first + 1, name, text)
                     printf "#line %d \"%s\"\n%s", first + 1, name, text > file
@@ -84,7 +84,7 @@ for document in $documents; do
                 ;;
             *)
                 programs=$((programs + 1))
-                $compiler $flags "$file" -L"$build/lib" -lkinformer -lkinformer-status -lkinformer-testing -Wl,-rpath,"$build/lib" -o "$folder/program" ||
+                $compiler $flags "$file" -L"$build/lib" -lkinformer -lkinformer-controllers -lkinformer-status -lkinformer-testing -Wl,-rpath,"$build/lib" -o "$folder/program" ||
                     { complain "$document: a program does not compile"; continue; }
                 case $file in
                     *.run.*) "$folder/program" || complain "$document: the program ends with status $?" ;;
@@ -130,7 +130,7 @@ for document in docs/*.md docs/*/*.md; do
         grep -oE '`((src|testing|cli|sim|scripts|tests|examples|include|cmake|bench)/[^` ]+|[a-z_*]+[.][ch])`' | tr -d '`' | sort -u >"$work/paths" || true
     while read -r path; do
         paths=$((paths + 1))
-        case $path in */*) places=$path ;; *) places="src/cache/*/$path include/kinformer/$path include/kinformer-testing/$path" ;; esac
+        case $path in */*) places=$path ;; *) places="src/cache/*/$path include/kinformer/$path include/kinformer-controllers/$path include/kinformer-testing/$path" ;; esac
         # shellcheck disable=SC2086 # a star is to be replaced by names
         ls -d $places >"$work/found" 2>/dev/null || true
         [ -s "$work/found" ] || case $path in *FOLDER* | *'<'*) ;; *) complain "$document: there is no $path" ;; esac

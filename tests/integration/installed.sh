@@ -61,6 +61,7 @@ fi
 # A program of another project: every target of the package, and a server in the process.
 mkdir "$work/project"
 cat >"$work/project/server.c" <<'EOF'
+#include <kinformer-controllers/workqueue.h>
 #include <kinformer-print/jsonpath.h>
 #include <kinformer-status/server.h>
 #include <kinformer-testing/server.h>
@@ -68,9 +69,10 @@ int main(void) {
     ki_error err = KI_ERROR_INIT;
     ki_testing_server *server = 0;
     ki_jsonpath *path = 0;
+    ki_workqueue *queue = 0;
     if (ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.pods = 3), &server, &err) || ki_jsonpath_new("{.kind}", 0, &path, &err))
         return 1;
-    if (ki_status_server_new(0, 0, 0, &err) != KI_ERR_INVALID)
+    if (ki_status_server_new(0, 0, 0, &err) != KI_ERR_INVALID || ki_workqueue_new(0, 0, &queue, &err) != KI_ERR_INVALID)
         return 1;
     ki_jsonpath_free(path);
     ki_testing_server_free(server);
@@ -80,17 +82,17 @@ EOF
 cat >"$work/project/CMakeLists.txt" <<'EOF'
 cmake_minimum_required(VERSION 3.25)
 project(user C)
-find_package(kinformer REQUIRED COMPONENTS print status testing)
+find_package(kinformer REQUIRED COMPONENTS controllers print status testing)
 add_executable(by-cmake server.c)
-target_link_libraries(by-cmake kinformer::kinformer-testing kinformer::kinformer-print kinformer::kinformer-status)
+target_link_libraries(by-cmake kinformer::kinformer-controllers kinformer::kinformer-testing kinformer::kinformer-print kinformer::kinformer-status)
 add_executable(by-cmake-static server.c)
-target_link_libraries(by-cmake-static kinformer::kinformer-testing-static kinformer::kinformer-print-static kinformer::kinformer-status-static
+target_link_libraries(by-cmake-static kinformer::kinformer-controllers-static kinformer::kinformer-testing-static kinformer::kinformer-print-static kinformer::kinformer-status-static
     kinformer::kinformer-static)
 EOF
 { "$cmake" -S "$work/project" -B "$work/project/build" -DCMAKE_PREFIX_PATH="$work/usr" -DCMAKE_C_COMPILER="$compiler_alone" -DCMAKE_C_FLAGS="$flags" &&
     "$cmake" --build "$work/project/build"; } >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 # shellcheck disable=SC2046
-$compiler "$work/project/server.c" $(pkg-config --cflags --libs kinformer-testing kinformer-print kinformer-status) -o "$work/by-pkg-config"
+$compiler "$work/project/server.c" $(pkg-config --cflags --libs kinformer-controllers kinformer-testing kinformer-print kinformer-status) -o "$work/by-pkg-config"
 for program in "$work/project/build/by-cmake" "$work/project/build/by-cmake-static" "$work/by-pkg-config"; do
     LD_LIBRARY_PATH=$libraries "$program" || { echo "$program: status $?"; exit 1; }
 done
@@ -122,7 +124,7 @@ done
 
 rm -f "$libraries"/libkinformer*.so*
 # shellcheck disable=SC2046
-$compiler "$work/project/server.c" $(pkg-config --static --cflags --libs kinformer-testing kinformer-print kinformer-status) -o "$work/static-server"
+$compiler "$work/project/server.c" $(pkg-config --static --cflags --libs kinformer-controllers kinformer-testing kinformer-print kinformer-status) -o "$work/static-server"
 "$work/static-server" || { echo "the server's archive: status $?"; exit 1; }
 link static --static
 if readelf -d "$work/static" | grep 'NEEDED.*libkinformer'; then

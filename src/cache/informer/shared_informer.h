@@ -53,8 +53,8 @@ KI_INTERNAL_API ki_transform_step ki_informer_transform_step(const ki_informer *
 /* Returns true if the informer's cache can have an object under the key, by its namespace. Any thread. */
 KI_INTERNAL_API bool ki_informer_has_namespace(const ki_informer *informer, const char *key);
 
-/* Calls `on_deltas` after each step with the deltas that it processed, under no lock, on the loop. Before the start; one
- * observer at most. */
+/* Calls `on_deltas` after each step with the deltas that it processed, under no lock, on the loop. Before the start;
+ * one observer at most. */
 void ki_informer_observe(ki_informer *informer, void (*on_deltas)(const ki_deltas *deltas, void *user), void *user);
 /* Returns the observer's `user`; NULL: none. Any thread. */
 void *ki_informer_observer(const ki_informer *informer);
