@@ -37,7 +37,7 @@ extract() { # DOCUMENT FOLDER
             file = out "/" first "." kind (is_cxx ? ".cc" : ".c")
             if (is_program) printf "#line %d \"%s\"\n%s", first + 1, name, text > file
             else if (is_cxx)
-                printf "#include <kinformer/kinformer.hpp>\n#include <iostream>\nusing namespace std::chrono_literals;\n" \
+                printf "#include <kinformer-controllers/controller.hpp>\n#include <iostream>\nusing namespace std::chrono_literals;\n" \
                     "void fragment(%s);\nvoid fragment(%s) {\n#line %d \"%s\"\n%s}\n", marker, marker, first + 1, name, text > file
             else {
                 printf "#include <kinformer/kinformer.h>\n#include <kinformer-testing/access.h>\n#include <kinformer-testing/faults.h>\n" > file
