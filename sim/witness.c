@@ -185,6 +185,9 @@ static void expect_list(sim_witness *witness, const ki_listing *list) {
                 witness->version[key] = 0;
             continue;
         }
+        if (listed[key] && !witness->expected[key] && !list->resource_version[0] &&
+            versions[key] <= witness->version[key])
+            witness->world->truth.keys[key].may_reappear = true; /* nothing shows that the server lags behind */
         if (listed[key] != witness->expected[key])
             mark_pending(witness, key, listed[key]);
         if (listed[key])
