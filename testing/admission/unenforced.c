@@ -1,7 +1,6 @@
 /* unenforced.c: see unenforced.h. */
 #include "testing/admission/unenforced.h"
 
-#include "testing/validation/checked.h"
 #include "testing/values/json.h"
 
 #include <stdio.h>
@@ -138,7 +137,7 @@ static bool has_value(yyjson_val *val, const char *path) {
     const char *rest = path + size;
     yyjson_val *member = yyjson_obj_getn(val, path, size), *item;
     if (!*rest)
-        return !kt_is_nothing(member);
+        return !kt_json_is_nothing(member);
     if (*rest == '.')
         return has_value(member, rest + 1);
     yyjson_arr_foreach(member, index, count, item) {

@@ -126,7 +126,7 @@ void kt_check_resource_claim_template(kt_checked *c) {
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
         yyjson_val *val = yyjson_obj_get(devices, members[i]);
         ki_buffer_printf(&text, "%s\"%s\":", i ? "," : "", shown[i]);
-        if (kt_is_nothing(val))
+        if (kt_json_is_nothing(val))
             ki_buffer_append_string(&text, "null");
         else
             append_go(&text, val);

@@ -59,7 +59,7 @@ static void check_strictly(kt_checked *c) {
         kt_causes_add(c->causes, KT_CAUSE_INVALID, "type", KI_STR(""), why);
     for (size_t i = 0; i < sizeof unset / sizeof unset[0]; i++) {
         yyjson_val *val = yyjson_obj_get(c->root, unset[i].member);
-        if (!kt_is_nothing(val) && !(yyjson_is_int(val) && !yyjson_get_sint(val)))
+        if (!kt_json_is_nothing(val) && !(yyjson_is_int(val) && !yyjson_get_sint(val)))
             kt_causes_add(c->causes, KT_CAUSE_INVALID, unset[i].shown, KI_STR(""), "needs to be unset");
     }
 }

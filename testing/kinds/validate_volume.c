@@ -50,7 +50,7 @@ static void check_claim_change(kt_checked *c) {
         is_changed |= !kt_is_same(c, yyjson_obj_get(c->old_spec, fixed[i]), yyjson_obj_get(c->spec, fixed[i]));
     for (size_t i = 0; i < sizeof set_once / sizeof set_once[0]; i++) {
         yyjson_val *was = yyjson_obj_get(c->old_spec, set_once[i]);
-        is_changed |= !kt_is_nothing(was) && !kt_is_same(c, was, yyjson_obj_get(c->spec, set_once[i]));
+        is_changed |= !kt_json_is_nothing(was) && !kt_is_same(c, was, yyjson_obj_get(c->spec, set_once[i]));
     }
     is_changed |= !kt_is_same_but(c, yyjson_obj_get(before, "requests"), yyjson_obj_get(resources, "requests"),
                                   is_bound ? grows : grows + 1);

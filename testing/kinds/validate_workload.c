@@ -35,7 +35,7 @@ static bool selects(yyjson_val *selector, yyjson_val *labels) {
     yyjson_val *match = yyjson_obj_get(selector, "matchLabels"), *key, *val;
     yyjson_val *expressions = yyjson_obj_get(selector, "matchExpressions"), *expression;
     size_t index, count;
-    if (kt_is_nothing(match) && kt_is_nothing(expressions))
+    if (kt_json_is_nothing(match) && kt_json_is_nothing(expressions))
         return false;
     yyjson_obj_foreach(match, index, count, key, val) {
         ki_str name = kt_json_str(key);
@@ -87,8 +87,8 @@ static yyjson_val *template_labels(const kt_checked *c) {
 static bool check_selector(kt_checked *c, const char *kind, bool is_required) {
     yyjson_val *selector = yyjson_obj_get(c->spec, "selector");
     yyjson_val *labels = template_labels(c);
-    bool is_empty = yyjson_is_obj(selector) && kt_is_nothing(yyjson_obj_get(selector, "matchLabels")) &&
-                    kt_is_nothing(yyjson_obj_get(selector, "matchExpressions"));
+    bool is_empty = yyjson_is_obj(selector) && kt_json_is_nothing(yyjson_obj_get(selector, "matchLabels")) &&
+                    kt_json_is_nothing(yyjson_obj_get(selector, "matchExpressions"));
     size_t before = c->causes->count;
     bool is_stateful = strcmp(kind, "statefulset") == 0;
     char detail[96];
@@ -291,7 +291,7 @@ void kt_check_replication(kt_checked *c) {
         ki_str name = kt_json_str(key);
         matches = matches && ki_str_equal(kt_json_str(val), kt_json_str(yyjson_obj_getn(labels, name.data, name.size)));
     }
-    if (kt_is_nothing(selector) && kt_is_nothing(labels))
+    if (kt_json_is_nothing(selector) && kt_json_is_nothing(labels))
         kt_add_required(c, "spec.selector");
     if (kt_is_absent(template)) {
         kt_add_required(c, "spec.template");

@@ -107,10 +107,6 @@ kt_set *kt_typed_fields(kt_arena *arena, const kt_spot *spot, yyjson_val *val) {
 
 /* ---- comparison ---- */
 
-static bool is_nothing(yyjson_val *val) {
-    return !val || yyjson_is_null(val) || (yyjson_is_ctn(val) && yyjson_get_len(val) == 0);
-}
-
 /* Returns true for fields that Go always writes: a struct that is no pointer, and fields without omitempty. */
 static bool is_always_there(const kt_spot *spot) {
     const kt_field *field = spot->field;
@@ -126,7 +122,7 @@ static bool is_not_written(const kt_spot *spot, yyjson_val *val) {
     if (!field || field->flags & KT_FIELD_POINTER || !(field->flags & KT_FIELD_OMIT_EMPTY))
         return false;
     if (field->wrap != KT_WRAP_ONE)
-        return is_nothing(val);
+        return kt_json_is_nothing(val);
     return (yyjson_is_str(val) && yyjson_get_len(val) == 0) || yyjson_is_false(val) ||
            (yyjson_is_int(val) && yyjson_get_uint(val) == 0 && field->kind != KT_VALUE_INT_OR_STRING);
 }
@@ -154,10 +150,10 @@ static void compare_one(kt_arena *arena, const kt_spot *spot, const char *prefix
         old = NULL;
     if (val && is_not_written(spot, val))
         val = NULL;
-    if ((!old && !val) || (always && is_nothing(old) && is_nothing(val)))
+    if ((!old && !val) || (always && kt_json_is_nothing(old) && kt_json_is_nothing(val)))
         return;
     bool leaf = walk_of(spot, old ? old : val) == WALK_LEAF || (old && val && walk_of(spot, val) == WALK_LEAF) ||
-                (is_nothing(old) && is_nothing(val));
+                (kt_json_is_nothing(old) && kt_json_is_nothing(val));
     if (leaf) {
         if (!old)
             note(arena, &out->added, prefix, name, true, NULL);

@@ -14,12 +14,9 @@ enum {
     KEY_SIZE = 253
 };
 
-bool kt_is_nothing(yyjson_val *val) {
-    return !val || yyjson_is_null(val) || (yyjson_is_ctn(val) && yyjson_get_len(val) == 0);
-}
-
 bool kt_is_same(kt_checked *c, yyjson_val *a, yyjson_val *b) {
-    return kt_is_nothing(a) || kt_is_nothing(b) ? kt_is_nothing(a) == kt_is_nothing(b) : kt_equal(&c->arena, a, b);
+    return kt_json_is_nothing(a) || kt_json_is_nothing(b) ? kt_json_is_nothing(a) == kt_json_is_nothing(b)
+                                                          : kt_equal(&c->arena, a, b);
 }
 
 bool kt_is_same_but(kt_checked *c, yyjson_val *a, yyjson_val *b, const char *const *but) {

@@ -25,8 +25,6 @@ typedef struct kt_checked {
 #define KT_IMMUTABLE "field is immutable"
 #define KT_NOT_NEGATIVE "must be greater than or equal to 0"
 
-/* Returns true for an absent value, null, and an empty list or object. */
-bool kt_is_nothing(yyjson_val *val);
 /* Returns true if the values are equal, or both nothing. */
 bool kt_is_same(kt_checked *c, yyjson_val *a, yyjson_val *b);
 /* Returns true if two objects are the same but for the members `but`, a list that NULL ends. */

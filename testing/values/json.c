@@ -195,6 +195,10 @@ bool kt_json_has(yyjson_val *obj, const char *key) {
     return val && !yyjson_is_null(val);
 }
 
+bool kt_json_is_nothing(yyjson_val *val) {
+    return !val || yyjson_is_null(val) || (yyjson_is_ctn(val) && yyjson_get_len(val) == 0);
+}
+
 bool kt_json_list_has(yyjson_val *list, size_t end, const char *key, ki_str text) {
     size_t index, count;
     yyjson_val *one;

@@ -43,6 +43,8 @@ ki_str kt_json_str(yyjson_val *val);
 ki_str kt_json_get_str(yyjson_val *obj, const char *key);
 /* Returns true if the object has a value at `key` other than null. */
 bool kt_json_has(yyjson_val *obj, const char *key);
+/* Returns true for an absent value, null, and an empty list or object. */
+bool kt_json_is_nothing(yyjson_val *val);
 /* Returns true if `text` is one of the first `end` elements of a list, or their text at `key` if that is not NULL. */
 bool kt_json_list_has(yyjson_val *list, size_t end, const char *key, ki_str text);
 
