@@ -3,7 +3,6 @@
 
 #include "testing/values/json.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define PREFIX "kinformer serve: "
@@ -136,7 +135,7 @@ static bool has_value(yyjson_val *val, const char *path) {
     size_t size = strcspn(path, ".["), index, count;
     const char *rest = path + size;
     yyjson_val *member = yyjson_obj_getn(val, path, size), *item;
-    if (!*rest)
+    if (!*rest || !member)
         return !kt_json_is_nothing(member);
     if (*rest == '.')
         return has_value(member, rest + 1);
@@ -147,20 +146,28 @@ static bool has_value(yyjson_val *val, const char *path) {
     return false;
 }
 
+/* Returns the struct at a path of members; NULL if there is none. */
+static yyjson_val *struct_at(yyjson_val *root, const char *path) {
+    for (ki_str rest = ki_str_of(path); rest.size && root;) {
+        ki_str name = ki_str_split(rest, '.', &rest);
+        root = yyjson_obj_getn(root, name.data, name.size);
+    }
+    return root;
+}
+
 /* Warns of members: those of the status in a request for it, all others in other requests. */
 static void warn_members(kt_call *call, yyjson_val *root) {
-    char path[128];
     for (size_t i = 0; i < sizeof unchecked_members / sizeof unchecked_members[0]; i++) {
         const char *at = unchecked_members[i].at;
         if (strcmp(call->resource->group, unchecked_members[i].group) != 0 ||
             strcmp(call->resource->plural, unchecked_members[i].plural) != 0 ||
             (strcmp(at, "status") == 0) != (call->subresource.size > 0))
             continue;
+        yyjson_val *val = struct_at(root, at);
         for (const char *const *member = unchecked_members[i].members; *member; member++) {
-            snprintf(path, sizeof path, "%s.%s", at, *member);
-            if (has_value(root, path))
-                ki_buffer_printf(&call->response->warnings, PREFIX "the type of %s is checked, its values are not\n",
-                                 path);
+            if (has_value(val, *member))
+                ki_buffer_printf(&call->response->warnings, PREFIX "the type of %s.%s is checked, its values are not\n",
+                                 at, *member);
         }
     }
 }

@@ -204,8 +204,11 @@ static void check_value(const walk *w, const char *field, yyjson_val *old, yyjso
 static void walk_path(const walk *w, const char *rest, const char *path, yyjson_val *old, yyjson_val *val) {
     size_t size = strcspn(rest, ".[<!"), index, count;
     yyjson_val *member = yyjson_obj_getn(val, rest, size), *old_member = yyjson_obj_getn(old, rest, size), *one;
-    kt_place field = kt_place_of("%s%s%.*s", path, path[0] ? "." : "", (int)size, rest);
+    const char *name = rest;
     rest += size;
+    if (kt_is_absent(member) && rest[0] != '!' && (rest[0] || w->rule->presence != KT_ALWAYS))
+        return;
+    kt_place field = kt_place_of("%s%s%.*s", path, path[0] ? "." : "", (int)size, name);
     if (!rest[0])
         check_value(w, field.text, old_member, member);
     else if (rest[0] == '!' || (rest[0] == '.' && yyjson_is_obj(member)))
