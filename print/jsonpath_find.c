@@ -1,6 +1,7 @@
 /* jsonpath_find.c: evaluates a JSONPath template. Each step converts a list of values into another. After a failed step
  * the list has the values that kubectl has then, because kubectl's existence filters use them. */
 #include "print/jsonpath.h"
+#include "src/base/array.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
@@ -48,14 +49,8 @@ static ki_status eval_steps(search *s, const ki_steps *steps, found_list *values
 static ki_status add_found(search *s, found_list *list, found value) {
     if (++s->visited > MAX_VALUES)
         return ki_error_set(s->err, KI_ERR_LIMIT, "JSONPath: more than %d values visited", (int)MAX_VALUES);
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? list->capacity * 2 : 16;
-        found *items = ki_realloc_array(&s->path->allocator, list->items, capacity, sizeof *items);
-        if (!items)
-            return ki_error_no_memory(s->err, "evaluating JSONPath");
-        list->items = items;
-        list->capacity = capacity;
-    }
+    if (KI_ARRAY_RESERVE(&s->path->allocator, list->items, list->count, list->capacity))
+        return ki_error_no_memory(s->err, "evaluating JSONPath");
     list->items[list->count++] = value;
     return KI_OK;
 }

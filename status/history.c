@@ -1,6 +1,7 @@
 /* history.c: see history.h. Each line is a ring, all with the same place. */
 #include "status/history.h"
 
+#include "src/base/array.h"
 #include "src/base/memory.h"
 
 #define NONE (-1.0f)
@@ -48,14 +49,8 @@ static line *find(const ki_history *history, ki_history_kind kind, uint64_t iden
 static line *add_line(ki_history *history, ki_history_kind kind, uint64_t identity) {
     if (history->count == KI_HISTORY_LINES_MAX)
         return NULL;
-    if (history->count == history->room) {
-        size_t room = history->room ? 2 * history->room : 16;
-        line *lines = ki_realloc_array(history->allocator, history->lines, room, sizeof *lines);
-        if (!lines)
-            return NULL;
-        history->lines = lines;
-        history->room = room;
-    }
+    if (KI_ARRAY_RESERVE(history->allocator, history->lines, history->count, history->capacity))
+        return NULL;
     line *added = &history->lines[history->count++];
     *added = (line){ .kind = kind, .identity = identity, .events = -1 };
     forget(&added->values);

@@ -37,7 +37,7 @@ typedef struct ki_history {
     const ki_allocator *allocator;
     ki_mutex mutex; /* guards all below; held for one line, or while one sample is added */
     struct ki_history_line *lines;
-    size_t count, room;
+    size_t count, capacity;
     size_t next;     /* place of the next sample in each line */
     size_t samples;  /* that were taken, up to KI_HISTORY_SAMPLES */
     int64_t last_ns; /* time of the last sample */

@@ -5,6 +5,7 @@
  * not find a deleted object, so a lost deletion is logged. A source of a controller that does not lead ignores events:
  * the walk at the start of the next term finds the current objects. */
 #include "controllers/controller/controller.h"
+#include "src/base/array.h"
 #include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
@@ -86,27 +87,14 @@ static ki_status queue_keys(const ki_source *source, const ki_object *obj, int p
 
 /* --- missed objects ----------------------------------------------------------------------------------------------- */
 
-static bool make_room(ki_source *source) {
-    KI_ASSERT(source->missed_count <= source->missed_room && source->missed_room > 0);
-    if (source->missed_count < source->missed_room)
-        return true;
-    const ki_allocator *allocator = source->controller->allocator;
-    const ki_object **grown =
-        ki_realloc_array(allocator, source->missed, source->missed_room * 2, sizeof *source->missed);
-    if (!grown)
-        return false;
-    source->missed = grown;
-    source->missed_room *= 2;
-    return true;
-}
-
 /* Keeps an object whose keys could not be queued. `is_there`: the informer's cache has the object, so a walk finds
  * it. */
 static void remember(ki_source *source, const ki_object *obj, bool is_there) {
     KI_ON_LOOP(source->controller->engine);
     ki_controller *controller = source->controller;
     ki_controller_retry_in(controller, KI_CONTROLLER_RETRY);
-    if (!(is_there && source->missed_count >= KI_SOURCE_MISSED_MAX) && make_room(source))
+    if (!(is_there && source->missed_count >= KI_SOURCE_MISSED_MAX) &&
+        !KI_ARRAY_RESERVE(controller->allocator, source->missed, source->missed_count, source->missed_room))
         source->missed[source->missed_count++] = ki_object_ref(obj);
     else if (is_there)
         source->must_walk = true;

@@ -1,6 +1,7 @@
 /* directory.c: reads the certificates of all files of folders. Any thread. */
 #include "src/auth/pem.h"
 
+#include "src/base/array.h"
 #include "src/base/buffer.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
@@ -28,14 +29,8 @@ static void clear_names(names *all) {
 }
 
 static ki_status add_name(names *all, const char *name, ki_error *err) {
-    if (all->count == all->capacity) {
-        size_t capacity = all->capacity ? all->capacity * 2 : 16;
-        char **items = ki_realloc_array(all->allocator, all->items, capacity, sizeof *items);
-        if (!items)
-            return ki_error_no_memory(err, "reading a folder");
-        all->items = items;
-        all->capacity = capacity;
-    }
+    if (KI_ARRAY_RESERVE(all->allocator, all->items, all->count, all->capacity))
+        return ki_error_no_memory(err, "reading a folder");
     all->items[all->count] = ki_strdup(all->allocator, name);
     if (!all->items[all->count])
         return ki_error_no_memory(err, "reading a folder");

@@ -1,6 +1,7 @@
 /* openmetrics.c: see openmetrics.h. Each metric's lines are a buffer; the end puts them together. */
 #include "src/base/openmetrics.h"
 
+#include "src/base/array.h"
 #include "src/base/assert.h"
 #include "src/base/memory.h"
 
@@ -8,10 +9,6 @@
 #include <math.h>
 
 #define WHOLE_MAX 9007199254740992.0 /* 2^53: doubles are exact for integers below */
-
-enum {
-    FAMILIES = 32 /* room for metrics at first */
-};
 
 typedef struct ki_openmetrics_family {
     const ki_metric *metric;
@@ -104,19 +101,13 @@ static void append_sample(ki_buffer *out, const ki_sample *sample) {
 
 /* Returns the lines of a metric, with its head at first; NULL without memory. */
 static ki_buffer *lines_of(ki_openmetrics *text, const ki_metric *metric) {
-    KI_ASSERT(text->count <= text->room);
+    KI_ASSERT(text->count <= text->capacity);
     for (size_t i = 0; i < text->count; i++)
         if (text->families[i].metric == metric)
             return &text->families[i].lines;
-    if (text->count == text->room) {
-        size_t room = text->room ? 2 * text->room : FAMILIES;
-        family *families = ki_realloc_array(text->allocator, text->families, room, sizeof *families);
-        if (!families) {
-            text->failed = KI_ERR_NO_MEMORY;
-            return NULL;
-        }
-        text->families = families;
-        text->room = room;
+    if (KI_ARRAY_RESERVE(text->allocator, text->families, text->count, text->capacity)) {
+        text->failed = KI_ERR_NO_MEMORY;
+        return NULL;
     }
     family *added = &text->families[text->count++];
     added->metric = metric;

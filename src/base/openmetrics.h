@@ -12,7 +12,7 @@
 typedef struct ki_openmetrics {
     const ki_allocator *allocator;
     struct ki_openmetrics_family *families;
-    size_t count, room;
+    size_t count, capacity;
     bool is_prometheus; /* set it after init: Prometheus' text format */
     ki_status failed;   /* KI_OK, KI_ERR_NO_MEMORY */
 } ki_openmetrics;

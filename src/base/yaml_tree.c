@@ -3,6 +3,7 @@
  * libyaml's copies of the text. */
 #include "src/base/yaml_tree.h"
 
+#include "src/base/array.h"
 #include "src/base/error.h"
 #include "src/base/map.h"
 #include "src/base/memory.h"
@@ -90,14 +91,8 @@ static ki_status new_node(loader *self, ki_yaml_kind kind, ki_yaml **ret_node, k
 }
 
 static ki_status append(loader *self, ki_yaml *to, const ki_yaml *node, ki_error *err) {
-    if (to->count == to->capacity) {
-        size_t capacity = to->capacity ? 2 * to->capacity : 4;
-        const ki_yaml **items = ki_realloc_array(self->document.allocator, to->items, capacity, sizeof *items);
-        if (!items)
-            return ki_error_no_memory(err, "reading YAML");
-        to->items = items;
-        to->capacity = capacity;
-    }
+    if (KI_ARRAY_RESERVE(self->document.allocator, to->items, to->count, to->capacity))
+        return ki_error_no_memory(err, "reading YAML");
     to->items[to->count++] = node;
     return KI_OK;
 }

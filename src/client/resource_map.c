@@ -2,6 +2,7 @@
  * the map passed ki_discovery_is_name, so it may be shown and put into paths. */
 #include "src/client/resource_map.h"
 
+#include "src/base/array.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/nearest.h"
@@ -12,7 +13,6 @@
 
 enum {
     CHUNK_SIZE = 16 * 1024,
-    FIRST_ENTRIES = 128,
     ALIGNMENT = sizeof(void *)
 };
 
@@ -133,18 +133,6 @@ static ki_status claim(ki_resource_map *map, const ki_found *found, bool *ret_ne
     return status ? KI_ERR_NO_MEMORY : KI_OK;
 }
 
-static bool make_room(ki_resource_map *map) {
-    if (map->count < map->capacity)
-        return true;
-    size_t capacity = map->capacity ? map->capacity * 2 : FIRST_ENTRIES;
-    ki_map_entry *entries = ki_realloc_array(&map->allocator, map->entries, capacity, sizeof *entries);
-    if (!entries)
-        return false;
-    map->entries = entries;
-    map->capacity = capacity;
-    return true;
-}
-
 ki_status ki_resource_map_add(ki_resource_map *map, const ki_found *found, ki_error *err) {
     bool is_new;
     if (!ki_discovery_is_name(found->version) || !ki_discovery_is_name(found->plural) ||
@@ -155,7 +143,7 @@ ki_status ki_resource_map_add(ki_resource_map *map, const ki_found *found, ki_er
     ki_status status = claim(map, found, &is_new);
     if (!status && !is_new)
         return KI_OK;
-    if (status || !make_room(map))
+    if (status || KI_ARRAY_RESERVE(&map->allocator, map->entries, map->count, map->capacity))
         return ki_error_no_memory(err, "reading discovery");
     bool has_singular = ki_discovery_is_name(found->singular);
     const ki_discovered made = {
@@ -208,14 +196,8 @@ ki_status ki_resource_map_close(ki_resource_map *map) {
 }
 
 ki_status ki_resource_map_add_failed(ki_resource_map *map, const char *group, const char *version) {
-    if (map->failed_count == map->failed_capacity) {
-        size_t capacity = map->failed_capacity ? map->failed_capacity * 2 : 8;
-        ki_map_failed *failed = ki_realloc_array(&map->allocator, map->failed, capacity, sizeof *failed);
-        if (!failed)
-            return KI_ERR_NO_MEMORY;
-        map->failed = failed;
-        map->failed_capacity = capacity;
-    }
+    if (KI_ARRAY_RESERVE(&map->allocator, map->failed, map->failed_count, map->failed_capacity))
+        return KI_ERR_NO_MEMORY;
     size_t group_size = strlen(group), size = group_size + strlen(version) + 2;
     const char *kept_group = keep(map, ki_str_of(group));
     char *name = take_room(map, size);

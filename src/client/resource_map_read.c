@@ -3,6 +3,7 @@
  * errors. */
 #include "src/client/resource_map.h"
 
+#include "src/base/array.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
@@ -187,14 +188,8 @@ static ki_status add_version(const ki_allocator *allocator, ki_group_versions *v
     if (versions->count >= KI_DISCOVERY_GROUP_VERSIONS_MAX)
         return ki_error_set(err, KI_ERR_LIMIT, "the server has more than %d groups and versions",
                             KI_DISCOVERY_GROUP_VERSIONS_MAX);
-    if (versions->count == versions->capacity) {
-        size_t capacity = versions->capacity ? versions->capacity * 2 : 32;
-        ki_group_version *items = ki_realloc_array(allocator, versions->items, capacity, sizeof *items);
-        if (!items)
-            return ki_error_no_memory(err, "reading discovery");
-        versions->items = items;
-        versions->capacity = capacity;
-    }
+    if (KI_ARRAY_RESERVE(allocator, versions->items, versions->count, versions->capacity))
+        return ki_error_no_memory(err, "reading discovery");
     ki_group_version *item = &versions->items[versions->count++];
     *item = (ki_group_version){ .group = ki_strndup(allocator, group.size ? group.data : "", group.size),
                                 .version = ki_strndup(allocator, version.data, version.size),

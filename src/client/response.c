@@ -1,14 +1,11 @@
 /* response.c: fills, reads and frees a response. */
 #include "src/client/response.h"
 
+#include "src/base/array.h"
 #include "src/base/error.h"
 #include "src/base/json_scan.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
-
-enum {
-    FIRST_ITEMS = 64
-};
 
 ki_response *ki_response_new(ki_object_format *format, size_t body_limit) {
     const ki_allocator *allocator = ki_object_format_allocator(format);
@@ -54,14 +51,8 @@ void ki_response_unref(const ki_response *borrowed) {
 /* --- filling ------------------------------------------------------------------------------------------------------ */
 
 ki_status ki_response_add_item(ki_response *response, ki_object *obj) {
-    if (response->item_count == response->item_capacity) {
-        size_t capacity = response->item_capacity ? response->item_capacity * 2 : FIRST_ITEMS;
-        ki_object **items = ki_realloc_array(&response->allocator, response->items, capacity, sizeof *items);
-        if (!items)
-            return KI_ERR_NO_MEMORY;
-        response->items = items;
-        response->item_capacity = capacity;
-    }
+    if (KI_ARRAY_RESERVE(&response->allocator, response->items, response->item_count, response->item_capacity))
+        return KI_ERR_NO_MEMORY;
     response->items[response->item_count++] = ki_object_ref(obj);
     return KI_OK;
 }

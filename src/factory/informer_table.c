@@ -1,6 +1,7 @@
 /* informer_table.c: see informer_table.h. Options that do not change the selection are not part of its key. */
 #include "src/factory/informer_table.h"
 
+#include "src/base/array.h"
 #include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
@@ -8,7 +9,6 @@
 #include "src/object/pack.h"
 
 enum {
-    FIRST_CAPACITY = 8,
     PACK_FROM = 256 * 1024, /* bytes: a dictionary and the contexts take about as much */
     VIEW_NAME_SIZE = 140    /* of a view in a message */
 };
@@ -139,15 +139,8 @@ static ki_status reserve(ki_informer_table *table, size_t *ret_place, ki_error *
     *ret_place = 0;
     while (*ret_place < table->count && table->entries[*ret_place])
         ++*ret_place;
-    if (*ret_place < table->capacity)
-        return KI_OK;
-    size_t capacity = table->capacity ? table->capacity * 2 : FIRST_CAPACITY;
-    ki_informer_entry **entries =
-        ki_realloc_array(table->allocator, table->entries, capacity, sizeof(ki_informer_entry *));
-    if (!entries)
+    if (KI_ARRAY_RESERVE(table->allocator, table->entries, *ret_place, table->capacity))
         return ki_error_no_memory(err, "making an informer");
-    table->entries = entries;
-    table->capacity = capacity;
     return KI_OK;
 }
 

@@ -2,6 +2,7 @@
  * looked for from the last row back. */
 #include "src/readiness/picture.h"
 
+#include "src/base/array.h"
 #include "src/base/memory.h"
 #include "src/base/string_view.h"
 
@@ -17,19 +18,6 @@ static const char *label(const ki_sample *sample, const char *name) {
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
-
-/* Returns `rows` with room for one more, perhaps at another address; NULL without memory. */
-static void *grow(ki_picture *picture, void *rows, size_t count, size_t *room, size_t size) {
-    if (count < *room)
-        return rows;
-    size_t wanted = *room ? 2 * *room : 16;
-    void *more = ki_realloc_array(picture->allocator, rows, wanted, size);
-    if (more)
-        *room = wanted;
-    else
-        picture->failed = KI_ERR_NO_MEMORY;
-    return more;
-}
 
 static char *copy_name(ki_picture *picture, const char *text) {
     char *name = ki_strdup(picture->allocator, text);
@@ -82,12 +70,11 @@ static ki_informer_row *informer_of(ki_picture *picture, const ki_sample *sample
     for (size_t i = picture->informer_count; i-- > 0;)
         if (picture->informers[i].informer == sample->informer)
             return &picture->informers[i];
-    ki_informer_row *rows =
-        grow(picture, picture->informers, picture->informer_count, &picture->informer_room, sizeof *rows);
-    if (!rows)
+    picture->failed =
+        KI_ARRAY_RESERVE(picture->allocator, picture->informers, picture->informer_count, picture->informer_room);
+    if (picture->failed)
         return NULL;
-    picture->informers = rows;
-    ki_informer_row *row = &rows[picture->informer_count++];
+    ki_informer_row *row = &picture->informers[picture->informer_count++];
     *row = (ki_informer_row){ .informer = sample->informer, .identity = (uint64_t)(uintptr_t)sample->informer };
     if (picture->has_details) {
         ki_informer_health(sample->informer, &row->health);
@@ -138,16 +125,12 @@ static ki_queue_row *queue_of(ki_picture *picture, const char *name) {
     for (size_t i = picture->queue_count; i-- > 0;)
         if (strcmp(picture->queues[i].name, name) == 0)
             return &picture->queues[i];
-    char *copy = copy_name(picture, name);
-    ki_queue_row *rows =
-        copy ? grow(picture, picture->queues, picture->queue_count, &picture->queue_room, sizeof *rows) : NULL;
-    if (!rows) {
-        ki_free(picture->allocator, copy);
+    picture->failed = KI_ARRAY_RESERVE(picture->allocator, picture->queues, picture->queue_count, picture->queue_room);
+    char *copy = picture->failed ? NULL : copy_name(picture, name);
+    if (!copy)
         return NULL;
-    }
-    picture->queues = rows;
-    rows[picture->queue_count] = (ki_queue_row){ .name = copy, .identity = ki_hash(name, strlen(name), 0) };
-    return &rows[picture->queue_count++];
+    picture->queues[picture->queue_count] = (ki_queue_row){ .name = copy, .identity = ki_hash(name, strlen(name), 0) };
+    return &picture->queues[picture->queue_count++];
 }
 
 static void note_queue(ki_picture *picture, const ki_sample *sample) {
@@ -183,15 +166,12 @@ static void note_queue(ki_picture *picture, const ki_sample *sample) {
 static void note_elector(ki_picture *picture, const ki_sample *sample) {
     if (strcmp(sample->metric->name, "leader_election_master_status") != 0)
         return;
-    char *name = copy_name(picture, label(sample, "name"));
-    ki_elector_row *rows =
-        name ? grow(picture, picture->electors, picture->elector_count, &picture->elector_room, sizeof *rows) : NULL;
-    if (!rows) {
-        ki_free(picture->allocator, name);
+    picture->failed =
+        KI_ARRAY_RESERVE(picture->allocator, picture->electors, picture->elector_count, picture->elector_room);
+    char *name = picture->failed ? NULL : copy_name(picture, label(sample, "name"));
+    if (!name)
         return;
-    }
-    picture->electors = rows;
-    ki_elector_row *row = &rows[picture->elector_count++];
+    ki_elector_row *row = &picture->electors[picture->elector_count++];
     *row =
         (ki_elector_row){ .name = name, .leads = sample->value > 0, .identity = (uint64_t)(uintptr_t)sample->elector };
     if (picture->has_details)

@@ -1,6 +1,7 @@
 /* grant.c: see grant.h. Splits a role's rules into single permissions. One rule of the user must cover each of them. */
 #include "testing/access/grant.h"
 
+#include "src/base/array.h"
 #include "src/base/memory.h"
 #include "testing/access/authorize.h"
 #include "testing/access/rbac.h"
@@ -40,17 +41,9 @@ static void add_grant(grants *all, const grant *one) {
         all->status = KI_ERR_LIMIT;
         return;
     }
-    if (all->count == all->capacity) {
-        size_t capacity = all->capacity ? all->capacity * 2 : 64;
-        grant *list = ki_realloc_array(all->allocator, all->list, capacity, sizeof *list);
-        if (!list) {
-            all->status = KI_ERR_NO_MEMORY;
-            return;
-        }
-        all->list = list;
-        all->capacity = capacity;
-    }
-    all->list[all->count++] = *one;
+    all->status = KI_ARRAY_RESERVE(all->allocator, all->list, all->count, all->capacity);
+    if (!all->status)
+        all->list[all->count++] = *one;
 }
 
 static void add_names(grants *all, grant one, yyjson_val *names, yyjson_val *verbs) {

@@ -5,6 +5,7 @@
 #include "testing/cluster/cluster.h"
 #include "testing/cluster/crd_sync.h"
 
+#include "src/base/array.h"
 #include "src/base/assert.h"
 #include "src/base/memory.h"
 #include "testing/cluster/cluster_state.h"
@@ -28,14 +29,8 @@ typedef struct gc_list {
 } gc_list;
 
 static ki_status add_object(gc_list *list, kt_storage *storage, kt_object *obj) {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? list->capacity * 2 : 16;
-        gc_object *items = ki_realloc_array(list->allocator, list->items, capacity, sizeof *items);
-        if (!items)
-            return KI_ERR_NO_MEMORY;
-        list->items = items;
-        list->capacity = capacity;
-    }
+    if (KI_ARRAY_RESERVE(list->allocator, list->items, list->count, list->capacity))
+        return KI_ERR_NO_MEMORY;
     list->items[list->count++] = (gc_object){ storage, kt_object_ref(obj) };
     return KI_OK;
 }

@@ -1,15 +1,12 @@
 /* storage.c: see storage.h. */
 #include "testing/cluster/storage.h"
 
+#include "src/base/array.h"
 #include "src/base/assert.h"
 #include "src/base/memory.h"
 #include "testing/cluster/cluster_state.h"
 #include "testing/cluster/owners.h"
 #include "testing/cluster/view.h"
-
-enum {
-    FIRST_CAPACITY = 16
-};
 
 size_t kt_objects_bound(kt_object *const *objects, size_t count, ki_str key, bool after) {
     size_t low = 0, high = count;
@@ -80,17 +77,10 @@ static bool is_sorted_at(kt_object *const *objects, size_t count, size_t index) 
 }
 
 static ki_status reserve(kt_storage *storage) {
-    KI_ASSERT(storage->count <= storage->capacity);
     kt_cluster *cluster = storage->cluster;
-    if (storage->count == storage->capacity) {
-        size_t capacity = storage->capacity ? storage->capacity * 2 : FIRST_CAPACITY;
-        kt_object **objects = ki_realloc_array(&cluster->allocator, storage->objects, capacity, sizeof(kt_object *));
-        if (!objects)
-            return KI_ERR_NO_MEMORY;
-        storage->objects = objects;
-        storage->capacity = capacity;
-    }
-    ki_status status = ki_ring_reserve(&storage->history, 1);
+    ki_status status = KI_ARRAY_RESERVE(&cluster->allocator, storage->objects, storage->count, storage->capacity);
+    if (!status)
+        status = ki_ring_reserve(&storage->history, 1);
     return status ? status : ki_ring_reserve(&cluster->log, 1);
 }
 

@@ -1,26 +1,11 @@
 /* schema_patterns.c: see schema_patterns.h. */
 #include "testing/crd/schema_patterns.h"
 
+#include "src/base/array.h"
 #include "src/base/memory.h"
 #include "testing/values/json.h"
 
 #include <stdlib.h>
-
-enum {
-    FIRST_CAPACITY = 8
-};
-
-static ki_status reserve(kt_schema_patterns *patterns) {
-    size_t capacity = patterns->capacity ? 2 * patterns->capacity : FIRST_CAPACITY;
-    if (patterns->count < patterns->capacity)
-        return KI_OK;
-    void *all = ki_realloc_array(patterns->allocator, patterns->all, capacity, sizeof *patterns->all);
-    if (!all)
-        return KI_ERR_NO_MEMORY;
-    patterns->all = all;
-    patterns->capacity = capacity;
-    return KI_OK;
-}
 
 static ki_status add_pattern(kt_schema_patterns *patterns, yyjson_val *source) {
     kt_pattern_problem problem;
@@ -30,7 +15,7 @@ static ki_status add_pattern(kt_schema_patterns *patterns, yyjson_val *source) {
     ki_status status = kt_pattern_compile(patterns->allocator, kt_json_str(source), &pattern, &problem);
     if (status)
         return status == KI_ERR_NO_MEMORY ? status : KI_OK;
-    if (reserve(patterns)) {
+    if (KI_ARRAY_RESERVE(patterns->allocator, patterns->all, patterns->count, patterns->capacity)) {
         kt_pattern_free(pattern);
         return KI_ERR_NO_MEMORY;
     }

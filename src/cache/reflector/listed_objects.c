@@ -1,14 +1,14 @@
 /* listed_objects.c: the objects of the list or streaming list in progress. Each is kept as the store will keep it: the
  * known object if its state is the same, else packed; those that arrived before their dictionary, a few with each that
  * arrives later. */
+#include "src/base/array.h"
 #include "src/base/memory.h"
 #include "src/cache/reflector/reflector_steps.h"
 #include "src/object/object.h"
 #include "src/object/pack.h"
 
 enum {
-    FIRST_CAPACITY = 64, /* objects */
-    PACKS_BESIDE = 4     /* objects that are packed late with each that arrives */
+    PACKS_BESIDE = 4 /* objects that are packed late with each that arrives */
 };
 
 /* Returns true if no object is plain that could be packed. */
@@ -67,15 +67,9 @@ static void train(ki_reflector *reflector, ki_object_format *format) {
 }
 
 ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj) {
-    if (reflector->object_count == reflector->object_capacity) {
-        size_t capacity = reflector->object_capacity ? reflector->object_capacity * 2 : FIRST_CAPACITY;
-        ki_object **objects = ki_realloc_array(ki_engine_allocator(reflector->options.engine), reflector->objects,
-                                               capacity, sizeof(ki_object *));
-        if (!objects)
-            return KI_ERR_NO_MEMORY;
-        reflector->objects = objects;
-        reflector->object_capacity = capacity;
-    }
+    if (KI_ARRAY_RESERVE(ki_engine_allocator(reflector->options.engine), reflector->objects, reflector->object_count,
+                         reflector->object_capacity))
+        return KI_ERR_NO_MEMORY;
     ki_object *kept = ki_reflector_known_instance(reflector, obj);
     reflector->objects[reflector->object_count++] = kept;
     reflector->object_bytes += ki_object_memory(kept);

@@ -1,6 +1,7 @@
 /* indexer.c: see indexer.h. */
 #include "src/cache/store/indexer.h"
 
+#include "src/base/array.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/cache/store/index_set.h"
@@ -42,15 +43,8 @@ static ki_status add_value(ki_index_values *values, ki_str value) {
         return KI_OK;
     if (values->count == KI_INDEX_MAX_VALUES)
         return KI_ERR_LIMIT;
-    if (values->count == values->capacity) {
-        size_t capacity = values->capacity ? values->capacity * 2 : 4;
-        ki_index_value *items =
-            ki_realloc_array(values->text.allocator, values->items, capacity, sizeof *values->items);
-        if (!items)
-            return KI_ERR_NO_MEMORY;
-        values->items = items;
-        values->capacity = capacity;
-    }
+    if (KI_ARRAY_RESERVE(values->text.allocator, values->items, values->count, values->capacity))
+        return KI_ERR_NO_MEMORY;
     size_t at = values->text.size;
     ki_status status = ki_buffer_reserve(&values->text, value.size + 1); /* the text of an empty value is not NULL */
     if (!status)
