@@ -28,7 +28,7 @@ static ki_status source_list(ki_list_watch *base, const ki_list_options *options
     sim_world *world = source->world;
     bool is_version_check = options->limit == 1 && options->resource_version_match;
     if (!source->is_consistency_check && !source->is_of_set && !options->continue_token && !is_version_check) {
-        const ki_reflector *reflector = &world->client.informers[source->informer].informer->feeds[0]->reflector;
+        const ki_reflector *reflector = &world->client.informers[source->informer].informer->feeds.list[0]->reflector;
         note_list(source, false, reflector->list.is_full || reflector->list.is_latest);
     }
     world->requester_number = requester_of(source);

@@ -22,10 +22,10 @@ static int compare(const char *namespace_name, const char *text, size_t size) {
 
 /* Returns the place of the first feed whose namespace is not before `text`. */
 static size_t place_of(const ki_informer *informer, const char *text, size_t size) {
-    size_t from = 0, to = informer->feed_count;
+    size_t from = 0, to = informer->feeds.count;
     while (from < to) {
         size_t middle = from + (to - from) / 2;
-        if (compare(informer->feeds[middle]->selection->namespace_name, text, size) < 0)
+        if (compare(informer->feeds.list[middle]->selection->namespace_name, text, size) < 0)
             from = middle + 1;
         else
             to = middle;
@@ -35,7 +35,7 @@ static size_t place_of(const ki_informer *informer, const char *text, size_t siz
 
 static ki_feed *find(const ki_informer *informer, const char *text, size_t size) {
     size_t place = place_of(informer, text, size);
-    ki_feed *feed = place < informer->feed_count ? informer->feeds[place] : NULL;
+    ki_feed *feed = place < informer->feeds.count ? informer->feeds.list[place] : NULL;
     return feed && compare(feed->selection->namespace_name, text, size) == 0 ? feed : NULL;
 }
 
@@ -44,14 +44,14 @@ ki_feed *ki_feed_find(const ki_informer *informer, const char *namespace_name) {
 }
 
 ki_feed *ki_feed_of_key(const ki_informer *informer, const char *key) {
-    if (!informer->selection->is_set)
-        return informer->feeds[0];
+    if (!informer->options.selection->is_set)
+        return informer->feeds.list[0];
     const char *slash = strchr(key, '/');
     return slash ? find(informer, key, (size_t)(slash - key)) : NULL;
 }
 
 bool ki_informer_has_namespace(const ki_informer *informer, const char *key) {
-    const ki_selection *selection = informer->selection;
+    const ki_selection *selection = informer->options.selection;
     if (selection->is_set)
         return ki_feed_of_key(informer, key) != NULL;
     size_t size = strlen(selection->namespace_name);
@@ -69,38 +69,39 @@ static int badness(ki_state state) {
 }
 
 bool ki_feeds_show_state(ki_informer *informer) {
-    int64_t now = ki_engine_now(informer->engine);
-    const ki_feed *worst = informer->feed_count ? informer->feeds[0] : NULL;
-    for (size_t i = 1; i < informer->feed_count; i++)
-        if (badness(informer->feeds[i]->health.state) > badness(worst->health.state))
-            worst = informer->feeds[i];
+    int64_t now = ki_engine_now(informer->options.engine);
+    const ki_feed *worst = informer->feeds.count ? informer->feeds.list[0] : NULL;
+    for (size_t i = 1; i < informer->feeds.count; i++)
+        if (badness(informer->feeds.list[i]->health.state) > badness(worst->health.state))
+            worst = informer->feeds.list[i];
     if (!worst) {
-        ki_health_set_selection(&informer->health, informer->selection);
-        return ki_health_set_state(&informer->health, KI_STATE_WATCHING, NULL, -1, now);
+        ki_health_set_selection(&informer->health.record, informer->options.selection);
+        return ki_health_set_state(&informer->health.record, KI_STATE_WATCHING, NULL, -1, now);
     }
     const ki_health_record *shown = &worst->health; /* the loop alone writes it */
-    ki_health_set_selection(&informer->health, worst->selection);
-    ki_health_set_attempts(&informer->health, shown->failed_attempt, shown->next_attempt);
-    return ki_health_set_state(&informer->health, shown->state, shown->cause.code ? &shown->cause : NULL,
+    ki_health_set_selection(&informer->health.record, worst->selection);
+    ki_health_set_attempts(&informer->health.record, shown->failed_attempt, shown->next_attempt);
+    return ki_health_set_state(&informer->health.record, shown->state, shown->cause.code ? &shown->cause : NULL,
                                shown->retry_at, now);
 }
 
 /* A set that is about to change is not blocked. Loop: only other threads give sets. */
 void ki_feeds_note_blocked(ki_informer *informer) {
-    ki_mutex_lock(&informer->feed_lock);
-    bool is_blocked = false, can_sync = informer->wanted || informer->begun;
-    ki_mutex_unlock(&informer->feed_lock);
-    for (size_t i = 0; i < informer->feed_count; i++) {
-        is_blocked = is_blocked || informer->feeds[i]->is_blocked;
-        can_sync = can_sync || !(informer->feeds[i]->is_blocked || informer->feeds[i]->reflector.has_initial_version);
+    ki_mutex_lock(&informer->feeds.lock);
+    bool is_blocked = false, can_sync = informer->namespaces.wanted || informer->namespaces.begun;
+    ki_mutex_unlock(&informer->feeds.lock);
+    for (size_t i = 0; i < informer->feeds.count; i++) {
+        is_blocked = is_blocked || informer->feeds.list[i]->is_blocked;
+        can_sync = can_sync ||
+                   !(informer->feeds.list[i]->is_blocked || informer->feeds.list[i]->reflector.has_initial_version);
     }
     is_blocked = is_blocked && !can_sync;
-    if (atomic_load(&informer->is_blocked) == is_blocked)
+    if (atomic_load(&informer->waits.is_blocked) == is_blocked)
         return;
-    ki_mutex_lock(&informer->wait_lock);
-    atomic_store(&informer->is_blocked, is_blocked);
-    ki_cond_broadcast(&informer->changed);
-    ki_mutex_unlock(&informer->wait_lock);
+    ki_mutex_lock(&informer->waits.lock);
+    atomic_store(&informer->waits.is_blocked, is_blocked);
+    ki_cond_broadcast(&informer->waits.changed);
+    ki_mutex_unlock(&informer->waits.lock);
 }
 
 static void on_state(ki_state state, const ki_error *cause, int64_t retry_at, void *user) {
@@ -109,7 +110,7 @@ static void on_state(ki_state state, const ki_error *cause, int64_t retry_at, vo
         feed->is_blocked = state == KI_STATE_BLOCKED;
     if (cause)
         ki_health_set_attempts(&feed->health, feed->reflector.failed_attempt, ki_reflector_next(&feed->reflector));
-    (void)ki_health_set_state(&feed->health, state, cause, retry_at, ki_engine_now(feed->informer->engine));
+    (void)ki_health_set_state(&feed->health, state, cause, retry_at, ki_engine_now(feed->informer->options.engine));
     ki_informer_note_state(feed->informer, ki_feeds_show_state(feed->informer), cause != NULL);
     if (state == KI_STATE_WATCHING)
         ki_feed_check_namespace(feed);
@@ -123,7 +124,7 @@ static void on_listed(size_t listed, int64_t total, void *user) {
     feed->listed = listed;
     feed->asks_for_namespace = listed == 0;
     ki_health_set_listed(&feed->health, listed, total);
-    ki_health_set_listed(&informer->health, informer->listed, informer->feed_count == 1 ? total : -1);
+    ki_health_set_listed(&informer->health.record, informer->listed, informer->feeds.count == 1 ? total : -1);
 }
 
 static void on_error(const ki_error *err, void *user) {
@@ -149,8 +150,8 @@ static void on_dropped(ki_object **objects, size_t count, void *user) {
 static ki_status transform(ki_object *obj, ki_object **ret_obj, void *user) {
     const ki_informer *informer = user;
     ki_callback callback;
-    ki_callback_enter(&callback, informer->owner);
-    ki_status status = informer->transform(obj, ret_obj, informer->transform_user);
+    ki_callback_enter(&callback, informer->options.owner);
+    ki_status status = informer->settings.transform.transform(obj, ret_obj, informer->settings.transform.user);
     ki_callback_leave(&callback);
     return status;
 }
@@ -158,42 +159,43 @@ static ki_status transform(ki_object *obj, ki_object **ret_obj, void *user) {
 /* ---- adding and removing ----------------------------------------------------------------------------------------- */
 
 static ki_status make_room(ki_informer *informer) {
-    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
-    if (informer->feed_count < informer->feed_capacity)
+    const ki_allocator *allocator = ki_engine_allocator(informer->options.engine);
+    if (informer->feeds.count < informer->feeds.capacity)
         return KI_OK;
-    size_t capacity = informer->feed_capacity ? informer->feed_capacity * 2 : FIRST_CAPACITY;
+    size_t capacity = informer->feeds.capacity ? informer->feeds.capacity * 2 : FIRST_CAPACITY;
     ki_feed **feeds = ki_alloc_array(allocator, capacity, sizeof(ki_feed *));
     if (!feeds)
         return KI_ERR_NO_MEMORY;
-    ki_mutex_lock(&informer->feed_lock);
-    ki_feed **before = informer->feeds;
-    if (informer->feed_count > 0)
-        memcpy(feeds, before, informer->feed_count * sizeof(ki_feed *));
-    informer->feeds = feeds;
-    informer->feed_capacity = capacity;
-    ki_mutex_unlock(&informer->feed_lock);
+    ki_mutex_lock(&informer->feeds.lock);
+    ki_feed **before = informer->feeds.list;
+    if (informer->feeds.count > 0)
+        memcpy(feeds, before, informer->feeds.count * sizeof(ki_feed *));
+    informer->feeds.list = feeds;
+    informer->feeds.capacity = capacity;
+    ki_mutex_unlock(&informer->feeds.lock);
     ki_free(allocator, before);
     return KI_OK;
 }
 
 static void insert(ki_informer *informer, ki_feed *feed) {
     const char *name = feed->selection->namespace_name;
-    ki_mutex_lock(&informer->feed_lock);
+    ki_mutex_lock(&informer->feeds.lock);
     size_t place = place_of(informer, name, strlen(name));
-    memmove(informer->feeds + place + 1, informer->feeds + place, (informer->feed_count - place) * sizeof(ki_feed *));
-    informer->feeds[place] = feed;
-    informer->feed_count++;
-    ki_mutex_unlock(&informer->feed_lock);
+    memmove(informer->feeds.list + place + 1, informer->feeds.list + place,
+            (informer->feeds.count - place) * sizeof(ki_feed *));
+    informer->feeds.list[place] = feed;
+    informer->feeds.count++;
+    ki_mutex_unlock(&informer->feeds.lock);
 }
 
 ki_status ki_feed_add(ki_informer *informer, ki_selection *selection, ki_feed **ret_feed, ki_error *err) {
-    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+    const ki_allocator *allocator = ki_engine_allocator(informer->options.engine);
     ki_feed *feed = make_room(informer) ? NULL : ki_alloc_zero(allocator, sizeof *feed);
     if (!feed)
         return ki_error_no_memory(err, "making an informer");
     feed->informer = informer;
     ki_freshness_init(&feed->freshness);
-    ki_status status = ki_health_init(&feed->health, NULL, ki_engine_now(informer->engine), err);
+    ki_status status = ki_health_init(&feed->health, NULL, ki_engine_now(informer->options.engine), err);
     if (!status) {
         status = ki_unreadable_init(&feed->unreadable, allocator, informer->options.seed, err);
         if (status)
@@ -216,18 +218,19 @@ static void free_feed(ki_feed *feed) {
     ki_unreadable_destroy(&feed->unreadable);
     ki_health_destroy(&feed->health);
     ki_selection_unref(feed->selection);
-    ki_free(ki_engine_allocator(feed->informer->engine), feed);
+    ki_free(ki_engine_allocator(feed->informer->options.engine), feed);
 }
 
 void ki_feed_remove(ki_feed *feed) {
     ki_informer *informer = feed->informer;
     size_t place = 0;
-    while (informer->feeds[place] != feed)
+    while (informer->feeds.list[place] != feed)
         place++;
-    ki_mutex_lock(&informer->feed_lock);
-    informer->feed_count--;
-    memmove(informer->feeds + place, informer->feeds + place + 1, (informer->feed_count - place) * sizeof(ki_feed *));
-    ki_mutex_unlock(&informer->feed_lock);
+    ki_mutex_lock(&informer->feeds.lock);
+    informer->feeds.count--;
+    memmove(informer->feeds.list + place, informer->feeds.list + place + 1,
+            (informer->feeds.count - place) * sizeof(ki_feed *));
+    ki_mutex_unlock(&informer->feeds.lock);
     informer->listed -= feed->listed;
     free_feed(feed);
 }
@@ -235,13 +238,13 @@ void ki_feed_remove(ki_feed *feed) {
 void ki_feed_open(ki_feed *feed, ki_list_watch *source) {
     ki_informer *informer = feed->informer;
     const ki_reflector_options options = {
-        .engine = informer->engine,
+        .engine = informer->options.engine,
         .list_watch = source,
         .queue = informer->queue,
         .name = feed->selection->name,
         .page_size = informer->options.given.page_size,
         .factory = informer->options.factory,
-        .transform = { informer->transform ? transform : NULL, informer },
+        .transform = { informer->settings.transform.transform ? transform : NULL, informer },
         .known = ki_store_known_objects(informer->store),
         .on_state = on_state,
         .on_listed = on_listed,
@@ -252,7 +255,7 @@ void ki_feed_open(ki_feed *feed, ki_list_watch *source) {
     };
     const ki_reflector_shared shared = {
         .is_custom = informer->is_custom,
-        .namespace_name = informer->selection->is_set ? feed->selection->namespace_name : NULL,
+        .namespace_name = informer->options.selection->is_set ? feed->selection->namespace_name : NULL,
         .is_initial = feed->is_initial,
         .metrics = &informer->metrics,
         .freshness = &feed->freshness,
@@ -265,8 +268,8 @@ void ki_feed_open(ki_feed *feed, ki_list_watch *source) {
 
 void ki_feeds_hold(ki_informer *informer, bool is_much) {
     informer->is_held = false;
-    for (size_t i = 0; i < informer->feed_count; i++) {
-        ki_feed *feed = informer->feeds[i];
+    for (size_t i = 0; i < informer->feeds.count; i++) {
+        ki_feed *feed = informer->feeds.list[i];
         if (!feed->source->ops->hold)
             continue;
         feed->is_held = is_much && feed->reflector.phase == KI_REFLECTOR_WATCHES;
@@ -276,14 +279,14 @@ void ki_feeds_hold(ki_informer *informer, bool is_much) {
 }
 
 void ki_feeds_close(ki_informer *informer) {
-    for (size_t i = 0; i < informer->feed_count; i++)
-        ki_reflector_close(&informer->feeds[i]->reflector);
+    for (size_t i = 0; i < informer->feeds.count; i++)
+        ki_reflector_close(&informer->feeds.list[i]->reflector);
 }
 
 void ki_feeds_free(ki_informer *informer) {
-    for (size_t i = 0; i < informer->feed_count; i++)
-        free_feed(informer->feeds[i]);
-    ki_free(ki_engine_allocator(informer->engine), informer->feeds);
+    for (size_t i = 0; i < informer->feeds.count; i++)
+        free_feed(informer->feeds.list[i]);
+    ki_free(ki_engine_allocator(informer->options.engine), informer->feeds.list);
 }
 
 /* ---- versions ---------------------------------------------------------------------------------------------------- */
@@ -304,45 +307,46 @@ static bool lower(char to[KI_RESOURCE_VERSION_MAX + 1], const char *version, boo
 
 void ki_feeds_version(const ki_informer *informer, char to[KI_RESOURCE_VERSION_MAX + 1]) {
     to[0] = '\0';
-    for (size_t i = 0; i < informer->feed_count; i++)
-        if (!lower(to, informer->feeds[i]->reflector.resource_version, i == 0))
+    for (size_t i = 0; i < informer->feeds.count; i++)
+        if (!lower(to, informer->feeds.list[i]->reflector.resource_version, i == 0))
             return;
 }
 
 void ki_feeds_initial(const ki_informer *informer, char to[KI_RESOURCE_VERSION_MAX + 1]) {
     to[0] = '\0';
-    for (size_t i = 0; i < informer->feed_count; i++)
-        if (!lower(to, informer->feeds[i]->reflector.initial_version, i == 0))
+    for (size_t i = 0; i < informer->feeds.count; i++)
+        if (!lower(to, informer->feeds.list[i]->reflector.initial_version, i == 0))
             return;
 }
 
 bool ki_feeds_are_listed(const ki_informer *informer) {
-    for (size_t i = 0; i < informer->feed_count; i++)
-        if (!informer->feeds[i]->reflector.has_initial_version)
+    for (size_t i = 0; i < informer->feeds.count; i++)
+        if (!informer->feeds.list[i]->reflector.has_initial_version)
             return false;
     return true;
 }
 
 void ki_feeds_note_listed(ki_informer *informer) {
-    for (size_t i = 0; i < informer->feed_count; i++)
-        ki_freshness_set_stored_at(&informer->feeds[i]->freshness, informer->feeds[i]->reflector.initial_list_at);
+    for (size_t i = 0; i < informer->feeds.count; i++)
+        ki_freshness_set_stored_at(&informer->feeds.list[i]->freshness,
+                                   informer->feeds.list[i]->reflector.initial_list_at);
 }
 
 void ki_feeds_note_stored(ki_informer *informer) {
-    for (size_t i = 0; i < informer->feed_count; i++)
-        ki_freshness_catch_up(&informer->feeds[i]->freshness);
+    for (size_t i = 0; i < informer->feeds.count; i++)
+        ki_freshness_catch_up(&informer->feeds.list[i]->freshness);
 }
 
 void ki_feeds_catch_up(ki_informer *informer) {
-    for (size_t i = 0; i < informer->feed_count; i++) {
-        ki_feed *feed = informer->feeds[i];
+    for (size_t i = 0; i < informer->feeds.count; i++) {
+        ki_feed *feed = informer->feeds.list[i];
         const char *version = feed->reflector.resource_version;
         ki_unreadable_catch_up(&feed->unreadable);
-        if (!informer->selection->is_set || strcmp(feed->stored_version, version) == 0)
+        if (!informer->options.selection->is_set || strcmp(feed->stored_version, version) == 0)
             continue;
-        ki_mutex_lock(&informer->feed_lock);
+        ki_mutex_lock(&informer->feeds.lock);
         (void)ki_reflector_copy_version(feed->stored_version, version, NULL);
-        ki_mutex_unlock(&informer->feed_lock);
+        ki_mutex_unlock(&informer->feeds.lock);
         feed->has_new_version = true;
     }
 }
@@ -352,7 +356,7 @@ void ki_feeds_catch_up(ki_informer *informer) {
 /* Takes the lock of the feeds; reading takes it, too. */
 static ki_mutex *lock_of(const ki_informer *informer) {
     ki_mutex *lock;
-    const ki_mutex *constant = &informer->feed_lock;
+    const ki_mutex *constant = &informer->feeds.lock;
     memcpy(&lock, &constant, sizeof lock);
     ki_mutex_lock(lock);
     return lock;
@@ -361,8 +365,8 @@ static ki_mutex *lock_of(const ki_informer *informer) {
 int64_t ki_feeds_age(const ki_informer *informer, int64_t now) {
     ki_mutex *lock = lock_of(informer);
     int64_t oldest = KI_NEVER;
-    for (size_t i = 0; i < informer->feed_count; i++) {
-        int64_t age = ki_freshness_age(&informer->feeds[i]->freshness, &informer->metrics, now);
+    for (size_t i = 0; i < informer->feeds.count; i++) {
+        int64_t age = ki_freshness_age(&informer->feeds.list[i]->freshness, &informer->metrics, now);
         oldest = age > oldest ? age : oldest;
         if (age == KI_NEVER) {
             oldest = KI_NEVER;
@@ -405,8 +409,9 @@ ki_feed_found ki_feeds_read(const ki_informer *informer, const char *namespace_n
 uint64_t ki_feeds_failures(const ki_informer *informer) {
     ki_mutex *lock = lock_of(informer);
     uint64_t most = 0;
-    for (size_t i = 0; i < informer->feed_count; i++) {
-        uint64_t failures = atomic_load_explicit(&informer->feeds[i]->freshness.failures_in_row, memory_order_relaxed);
+    for (size_t i = 0; i < informer->feeds.count; i++) {
+        uint64_t failures =
+            atomic_load_explicit(&informer->feeds.list[i]->freshness.failures_in_row, memory_order_relaxed);
         most = failures > most ? failures : most;
     }
     ki_mutex_unlock(lock);
@@ -417,8 +422,8 @@ bool ki_feeds_may_lack(const ki_informer *informer, const char *key, const char 
     ki_mutex *lock = lock_of(informer);
     ki_feed *only = key ? ki_feed_of_key(informer, key) : NULL;
     bool may_lack = only && ki_unreadable_may_lack(&only->unreadable, key, version);
-    for (size_t i = 0; !key && !may_lack && i < informer->feed_count; i++)
-        may_lack = ki_unreadable_may_lack(&informer->feeds[i]->unreadable, NULL, version);
+    for (size_t i = 0; !key && !may_lack && i < informer->feeds.count; i++)
+        may_lack = ki_unreadable_may_lack(&informer->feeds.list[i]->unreadable, NULL, version);
     ki_mutex_unlock(lock);
     return may_lack;
 }
@@ -428,9 +433,9 @@ size_t ki_feeds_describe_unreadable(const ki_informer *informer, char *message, 
     size_t count = 0;
     message[0] = '\0';
     ki_mutex *lock = lock_of(informer);
-    for (size_t i = 0; i < informer->feed_count; i++) {
+    for (size_t i = 0; i < informer->feeds.count; i++) {
         bool is_first = count == 0;
-        count += ki_unreadable_describe(&informer->feeds[i]->unreadable, is_first ? message : other,
+        count += ki_unreadable_describe(&informer->feeds.list[i]->unreadable, is_first ? message : other,
                                         is_first ? size : sizeof other);
     }
     ki_mutex_unlock(lock);
@@ -439,7 +444,7 @@ size_t ki_feeds_describe_unreadable(const ki_informer *informer, char *message, 
 
 bool ki_feeds_are_none(const ki_informer *informer) {
     ki_mutex *lock = lock_of(informer);
-    bool are_none = informer->feed_count == 0 && !informer->wanted && !informer->begun;
+    bool are_none = informer->feeds.count == 0 && !informer->namespaces.wanted && !informer->namespaces.begun;
     ki_mutex_unlock(lock);
     return are_none;
 }
@@ -447,10 +452,10 @@ bool ki_feeds_are_none(const ki_informer *informer) {
 bool ki_feeds_missing_namespace(const ki_informer *informer, char *name, size_t size) {
     bool is_missing = false;
     ki_mutex *lock = lock_of(informer);
-    for (size_t i = 0; !is_missing && i < informer->feed_count; i++) {
-        is_missing = atomic_load(&informer->feeds[i]->is_namespace_missing);
+    for (size_t i = 0; !is_missing && i < informer->feeds.count; i++) {
+        is_missing = atomic_load(&informer->feeds.list[i]->is_namespace_missing);
         if (is_missing)
-            snprintf(name, size, "%s", informer->feeds[i]->selection->namespace_name);
+            snprintf(name, size, "%s", informer->feeds.list[i]->selection->namespace_name);
     }
     ki_mutex_unlock(lock);
     return is_missing;
@@ -459,7 +464,7 @@ bool ki_feeds_missing_namespace(const ki_informer *informer, char *name, size_t 
 bool ki_feeds_stored_version(const ki_informer *informer, const char *key, char name[KI_NAMESPACE_MAX + 1],
                              char version[KI_RESOURCE_VERSION_MAX + 1]) {
     ki_mutex *lock = lock_of(informer);
-    const ki_feed *feed = informer->selection->is_set ? ki_feed_of_key(informer, key) : NULL;
+    const ki_feed *feed = informer->options.selection->is_set ? ki_feed_of_key(informer, key) : NULL;
     bool has_version = feed && feed->stored_version[0];
     if (has_version) {
         snprintf(name, KI_NAMESPACE_MAX + 1, "%s", feed->selection->namespace_name);

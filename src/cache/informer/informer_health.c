@@ -31,38 +31,39 @@ static int64_t in_milliseconds(int64_t age) {
 /* Reads the health, in a process that was not forked. Returns true while nothing can be stored for lack of memory. */
 static bool read_health(const ki_informer *informer, int64_t now, ki_health *health) {
     ki_health_record *record;
-    const ki_health_record *constant = &informer->health;
+    const ki_health_record *constant = &informer->health.record;
     memset(health, 0, sizeof *health);
     memcpy(&record, &constant, sizeof record); /* not const: reading takes the record's lock */
     ki_selection *selection = NULL;
     ki_attempt failed = ki_health_read(record, now, health, &selection);
     if (health->state == KI_STATE_STOPPED)
-        (void)ki_engine_failure(informer->engine, &health->cause);
+        (void)ki_engine_failure(informer->options.engine, &health->cause);
     /* Before what the cache has, which is then at least that new. */
     int64_t age = ki_feeds_age(informer, now);
-    health->staleness_ms = atomic_load(&informer->has_new_set) ? -1 : in_milliseconds(age);
+    health->staleness_ms = atomic_load(&informer->namespaces.has_new) ? -1 : in_milliseconds(age);
     health->objects = ki_store_count(informer->store);
     health->object_bytes = ki_informer_object_bytes(informer);
     health->is_over_memory_limit = ki_informer_is_over_limit(informer);
     health->failures = ki_feeds_failures(informer);
     health->unreadable =
         ki_feeds_describe_unreadable(informer, health->unreadable_message, sizeof health->unreadable_message);
-    ki_health_describe(health, failed, selection ? selection : informer->selection, ki_informer_has_synced(informer));
+    ki_health_describe(health, failed, selection ? selection : informer->options.selection,
+                       ki_informer_has_synced(informer));
     ki_selection_unref(selection);
     bool has_none = health->state == KI_STATE_CONNECTING && ki_feeds_are_none(informer);
     if (health->state == KI_STATE_WATCHING || health->state == KI_STATE_NOT_STARTED || has_none)
         describe_namespaces(informer, health);
-    if (atomic_load(&informer->is_removed))
+    if (atomic_load(&informer->removal.is_begun))
         snprintf(health->message, sizeof health->message, "the informer was removed");
     return failed == KI_ATTEMPT_STORE;
 }
 
 void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health, size_t size) {
     ki_health health;
-    if (ki_engine_is_forked(informer->engine))
+    if (ki_engine_is_forked(informer->options.engine))
         describe_forked(&health);
     else /* inside a slow handler on the loop the clock is later than ki_engine_now */
-        (void)read_health(informer, ki_engine_clock(informer->engine), &health);
+        (void)read_health(informer, ki_engine_clock(informer->options.engine), &health);
     memcpy(ret_health, &health, size < sizeof health ? size : sizeof health);
 }
 
@@ -70,7 +71,7 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
 
 static size_t count_objects(const ki_informer *informer, const char *namespace_name) {
     ki_snapshot *snapshot = ki_store_snapshot(informer->store);
-    size_t count = informer->selection->resource.namespaced
+    size_t count = informer->options.selection->resource.namespaced
                        ? ki_snapshot_count_by_index(snapshot, KI_NAMESPACE_INDEX, namespace_name)
                        : ki_snapshot_count(snapshot);
     ki_snapshot_unref(snapshot);
@@ -94,9 +95,9 @@ static void describe_absent(ki_health *health, const char *namespace_name, bool 
 
 /* Returns true if the namespace is in the cache. `health` NULL: nobody wants it. */
 static bool read_namespace(const ki_informer *informer, const char *namespace_name, ki_health *health) {
-    int64_t now = ki_engine_clock(informer->engine), age;
+    int64_t now = ki_engine_clock(informer->options.engine), age;
     bool is_stuck = health && read_health(informer, now, health);
-    bool is_removed = atomic_load(&informer->is_removed);
+    bool is_removed = atomic_load(&informer->removal.is_begun);
     bool runs = health && !is_removed && health->state != KI_STATE_STOPPED;
     ki_feed_found found = ki_feeds_read(informer, namespace_name, now, &age, runs && !is_stuck ? health : NULL);
     if (runs && found != KI_FEED_FOUND)
@@ -111,7 +112,7 @@ static bool read_namespace(const ki_informer *informer, const char *namespace_na
 bool ki_informer_namespace_health_sized(const ki_informer *informer, const char *namespace_name, ki_health *ret_health,
                                         size_t size) {
     ki_health health;
-    bool is_forked = ki_engine_is_forked(informer->engine);
+    bool is_forked = ki_engine_is_forked(informer->options.engine);
     if (is_forked)
         describe_forked(&health);
     bool is_synced =
@@ -128,8 +129,8 @@ static uint64_t hash_of_message(const ki_health *health) {
 /* Returns true if the state differs from the last logged one. Attempts of a failing informer are no change, except for
  * another failure. */
 static bool is_new(const ki_informer *informer, const ki_health *health, bool has_cause) {
-    const ki_state logged = informer->logged_state;
-    bool is_new_message = hash_of_message(health) != informer->logged_message;
+    const ki_state logged = informer->health.logged_state;
+    bool is_new_message = hash_of_message(health) != informer->health.logged_message;
     switch (health->state) {
     case KI_STATE_BACKING_OFF:
     case KI_STATE_BLOCKED:
@@ -152,11 +153,11 @@ void ki_informer_log_state(ki_informer *informer, bool has_cause) {
     ki_informer_health(informer, &health);
     if (!is_new(informer, &health, has_cause))
         return;
-    informer->logged_state = health.state;
-    informer->logged_message = hash_of_message(&health);
-    ki_log_write(ki_engine_log(informer->engine), health.message[0] ? KI_LOG_WARNING : KI_LOG_INFO, "reflector",
-                 "%s: %s%s%s", informer->selection->name, ki_state_name(health.state), health.message[0] ? ": " : "",
-                 health.message);
+    informer->health.logged_state = health.state;
+    informer->health.logged_message = hash_of_message(&health);
+    ki_log_write(ki_engine_log(informer->options.engine), health.message[0] ? KI_LOG_WARNING : KI_LOG_INFO, "reflector",
+                 "%s: %s%s%s", informer->options.selection->name, ki_state_name(health.state),
+                 health.message[0] ? ": " : "", health.message);
 }
 
 const char *ki_informer_why(const ki_informer *informer, char why[KI_INFORMER_WHY_MAX]) {

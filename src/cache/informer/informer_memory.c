@@ -29,13 +29,13 @@ static size_t bytes_of(const ki_memory *memory) {
 /* Its own sum: a dictionary can be of deleted objects alone. */
 static size_t deleted_bytes(const ki_informer *informer) {
     ki_object_memory_sum sum = { .codec_count = 0 };
-    size_t trees = informer->deleted.store ? add_store(informer->deleted.store, &sum) : 0;
+    size_t trees = informer->deleted.objects.store ? add_store(informer->deleted.objects.store, &sum) : 0;
     return trees + bytes_of(&sum.memory) - sum.memory.dictionaries;
 }
 
 void ki_informer_memory_sized(ki_informer *informer, ki_memory *ret_memory, size_t size) {
     ki_object_memory_sum sum = { .codec_count = 0 };
-    if (!ki_engine_is_forked(informer->engine)) { /* else nothing of the informer may be read */
+    if (!ki_engine_is_forked(informer->options.engine)) { /* else nothing of the informer may be read */
         sum.memory.indexes = add_store(informer->store, &sum);
         sum.memory.deleted = deleted_bytes(informer);
         const ki_object_format *format = informer->options.format;
@@ -54,7 +54,8 @@ void ki_informer_memory_sized(ki_informer *informer, ki_memory *ret_memory, size
 
 size_t ki_informer_object_bytes(const ki_informer *informer) {
     const ki_object_format *format = informer->options.format;
-    if (!format || atomic_load(&informer->is_removed)) /* what shared it is freed later, and nothing counts again */
+    if (!format ||
+        atomic_load(&informer->removal.is_begun)) /* what shared it is freed later, and nothing counts again */
         return ki_store_object_bytes(informer->store);
     return ki_store_object_bytes(informer->store) + ki_object_format_group_bytes(format);
 }
@@ -72,7 +73,7 @@ void ki_informer_check_memory(ki_informer *informer) {
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, KI_ERR_LIMIT, "the cache's objects take %zu bytes, more than the informer's memory_limit of %zu",
                  bytes, limit);
-    ki_log_write(ki_engine_log(informer->engine), KI_LOG_WARNING, "informer", "%s: %s", informer->selection->name,
-                 ki_error_message(&err));
+    ki_log_write(ki_engine_log(informer->options.engine), KI_LOG_WARNING, "informer", "%s: %s",
+                 informer->options.selection->name, ki_error_message(&err));
     ki_informer_report(informer, &err, "");
 }

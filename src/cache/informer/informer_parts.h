@@ -1,4 +1,4 @@
-/* informer_parts.h: the struct of an informer, for the files that implement it: shared_informer.c (creation, start,
+/* informer_parts.h: the struct of an informer and its parts, for the files that implement it: shared_informer.c (creation, start,
  * stop), feed.c (its sources), process_item.c (processes one item), registration.c (handlers), settings.c,
  * informer_health.c, informer_memory.c, packing.c, namespace_check.c, namespace_set.c, informer_read.c,
  * informer_deleted.c, removal.c, wait_for_sync.c and wait_for.c. */
@@ -32,95 +32,145 @@ struct ki_namespaces {
     const char *names[];
 };
 
-struct ki_informer {
-    /* Constant. */
-    ki_shared_informer_options options;
-    ki_engine *engine;
-    const void *owner;
-    ki_selection *selection;
-    bool is_custom;  /* a custom resource: the server may stop serving it */
-    ki_store *store; /* written under `change_lock` */
+/* Each part below belongs to the file that it names: the others read it through that file's functions, or under the
+ * part's lock. */
 
-    /* Constant after freeze. */
-    ki_transform transform;
-    void *transform_user;
-    ki_watch_error_handler error_handler;
+/* settings.c. Constant after freeze. */
+typedef struct ki_informer_settings {
+    ki_transform_step transform; /* without a function: none */
+    ki_watch_error_handler on_error;
     void *error_user;
-    ki_state_handler state_handler;
+    ki_state_handler on_state;
     void *state_user;
+} ki_informer_settings;
 
-    /* The observer (ki_informer_observe); NULL: none. */
-    void (*on_deltas)(const ki_deltas *deltas, void *user);
-    void *observer;
+/* shared_informer.c: who wants the deltas beside the handlers (ki_informer_observe). Constant after the start. */
+typedef struct ki_delta_observer {
+    void (*on_deltas)(const ki_deltas *deltas, void *user); /* NULL: nobody */
+    void *user;
+} ki_delta_observer;
 
-    /* Under `change_lock`. Held while one change passes through store and processor, and while a handler is added or
-     * removed. */
-    ki_fair_mutex change_lock;
-    ki_processor processor;
-    ki_deleted_objects deleted;
-    bool is_frozen, is_started, is_stopped;
-    ki_snapshot *cleared; /* of a removed informer: what the store had; the loop releases it */
+/* informer_deleted.c. Under `change_lock`; any thread reads the store of the objects. */
+typedef struct ki_informer_deleted {
+    ki_deleted_objects objects;
+    ki_timer timer; /* drops them after their time; loop */
+} ki_informer_deleted;
 
-    /* Under `index_error_lock`. No other lock is taken inside. */
-    ki_mutex index_error_lock;
-    ki_kept_error index_error; /* the first error since the last report */
-    char *index_error_key;     /* NULL: none */
-    size_t index_errors;       /* errors since the last report */
+/* removal.c */
+typedef struct ki_informer_removal {
+    _Atomic bool is_begun; /* removed from the factory; set under `change_lock` and the lock of `waits` */
+    ki_snapshot *cleared;  /* what the store had; the loop releases it. Under `change_lock` */
+    ki_task task;          /* stops the informer */
+} ki_informer_removal;
 
-    /* Under `registry_lock`. Held to find a registration's listener, and while the metrics go through all of them. */
-    ki_mutex registry_lock;
-    ki_listener *registered; /* the first; linked by `next_registered` */
+/* shared_informer.c: errors of the program's index functions, reported together. */
+typedef struct ki_index_errors {
+    ki_mutex lock; /* no other lock is taken inside */
+    /* Under `lock`, since the last report. */
+    ki_kept_error first;
+    char *key; /* of the first; NULL: none */
+    size_t count;
+    ki_task task; /* reports them; posted by any thread */
+} ki_index_errors;
+
+/* registration.c: the handlers by their registrations. */
+typedef struct ki_registry {
+    ki_mutex lock; /* held to find a registration's listener, and while the metrics go through all of them */
+    /* Under `lock`. */
+    ki_listener *first; /* linked by `next_registered` */
     uint64_t last_id;
+} ki_registry;
 
-    /* Under `feed_lock`; `feeds` is written on the loop, or before the start. Only the locks of unreadable objects and
-     * of a feed's health are taken inside. */
-    ki_mutex feed_lock;
-    ki_feed **feeds; /* one; of a set, sorted by namespace */
-    size_t feed_count, feed_capacity;
+/* feed.c: the sources. */
+typedef struct ki_feeds {
+    ki_mutex lock; /* only the locks of unreadable objects and of a feed's health are taken inside */
+    /* Under `lock`; written on the loop, or before the start. */
+    ki_feed **list; /* one; of a set, sorted by namespace */
+    size_t count, capacity;
+} ki_feeds;
+
+/* namespace_set.c: how a set of namespaces changes. */
+typedef struct ki_namespace_set {
+    /* Under the lock of `feeds`. */
     ki_namespaces *wanted; /* the set that was given last, not begun yet; NULL: none */
     ki_namespaces *begun;  /* the set whose feeds are being added and removed; NULL: none; written on the loop */
+    /* Loop. */
+    ki_task task;
+    ki_timer timer;       /* tries again for lack of memory */
+    bool has_first;       /* the first set has all its feeds */
+    _Atomic bool has_new; /* a set was given whose namespaces are not all in the cache yet; any thread reads it */
+} ki_namespace_set;
+
+/* shared_informer.c: looks for objects that were changed in place; only with `detect_mutations`. Loop. */
+typedef struct ki_informer_detector {
+    ki_mutation_detector detector;
+    ki_timer timer;
+} ki_informer_detector;
+
+/* informer_health.c */
+typedef struct ki_informer_condition {
+    ki_health_record record;
+    ki_health_stuck stuck; /* of `record` */
+    /* The last state that was logged, and the hash of its message. Loop. */
+    ki_state logged_state;
+    uint64_t logged_message;
+} ki_informer_condition;
+
+/* wait_for.c, wait_for_sync.c: threads and callbacks that wait. */
+typedef struct ki_waits {
+    ki_mutex lock;
+    /* Under `lock`. */
+    ki_cond changed;            /* signalled when the informer is synced or stopped */
+    bool has_ended;             /* the informer is stopped */
+    bool has_checked_deletions; /* all waits for deletions, since the first list */
+    ki_wait_table table;
+    _Atomic size_t count;    /* undecided waits; any thread reads it */
+    _Atomic bool is_blocked; /* what is not listed is blocked; any thread reads it */
+    /* Loop. */
+    ki_task task;   /* calls the callbacks of decided waits */
+    ki_timer timer; /* deadlines of callbacks; initialized at its first use */
+} ki_waits;
+
+struct ki_informer {
+    ki_shared_informer_options options; /* constant */
+    bool is_custom;                     /* constant: a custom resource: the server may stop serving it */
+    ki_informer_settings settings;
+    ki_delta_observer observer;
+
+    /* Held while one change passes through store and processor, and while a handler is added or removed. */
+    ki_fair_mutex change_lock;
+    ki_store *store; /* written under `change_lock` */
+    ki_processor processor;
+    bool is_frozen, is_started, is_stopped; /* under `change_lock` */
+
+    ki_feeds feeds;
+    ki_namespace_set namespaces;
+    ki_registry registry;
+    ki_waits waits;
+    ki_informer_condition health;
+    ki_informer_deleted deleted;
+    ki_index_errors index_errors;
+    ki_informer_detector detector;
+    ki_informer_removal removal;
 
     /* Loop. */
-    ki_task namespaces_task;
-    ki_timer namespaces_timer; /* tries again for lack of memory */
-    ki_queue *queue;           /* NULL once a removed informer has ended, as are its sources */
+    ki_queue *queue; /* NULL once a removed informer has ended, as are its sources */
     ki_process_loop process_loop;
-    size_t listed;                           /* objects of the current lists */
-    ki_consistency_check *consistency_check; /* NULL: none */
-    size_t load;                             /* as given to the last ki_informer_note_queue */
-    size_t repeated;           /* events of the item in process that are dropped: they repeat known states */
-    bool is_held;              /* a watch is paused: many changes are queued, or wait for a handler */
-    bool has_namespaces;       /* the first set has all its feeds */
-    ki_informer *next_running; /* of `options.running` */
-    ki_state logged_state;     /* the last state that was logged */
-    uint64_t logged_message;   /* hash of its message */
+    ki_consistency_check *consistency_check;         /* NULL: none */
+    char store_version[KI_RESOURCE_VERSION_MAX + 1]; /* the store's resource version */
+    size_t listed;                                   /* objects of the current lists */
+    size_t load;                                     /* as given to the last ki_informer_note_queue */
+    size_t repeated; /* events of the item in process that are dropped: they repeat known states */
+    bool is_held;    /* a watch is paused: many changes are queued, or wait for a handler */
     ki_deferred deferred;
     ki_report_limit report_limit;
-    ki_timer detector_timer;
-    ki_timer deleted_timer;                          /* drops deleted objects after their time */
-    ki_mutation_detector detector;                   /* used only with `detect_mutations` */
-    ki_task report_task;                             /* reports index errors; posted by any thread */
-    char store_version[KI_RESOURCE_VERSION_MAX + 1]; /* the store's resource version */
+    ki_informer *next_running; /* of `options.running` */
 
     /* Any thread. */
     ki_metrics_record metrics;
     _Atomic bool is_over_limit; /* above memory_limit, and until a tenth is free; the loop sets it */
-    _Atomic bool has_new_set;   /* a set was given whose namespaces are not all in the cache yet */
-    _Atomic bool is_blocked;    /* what is not listed is blocked; set under `wait_lock` */
-    _Atomic bool is_removed;    /* removed from the factory; set under `change_lock` and `wait_lock` */
-    _Atomic bool synced;        /* set under `wait_lock` and `change_lock`; a removed informer is not */
-    ki_task remove_task;        /* stops a removed informer */
+    _Atomic bool synced;        /* set under the lock of `waits` and `change_lock`; a removed informer is not */
     char synced_version[KI_RESOURCE_VERSION_MAX + 1]; /* constant once `synced` */
-    ki_health_record health;
-    ki_health_stuck stuck;      /* of `health` */
-    ki_mutex wait_lock;         /* for all waits */
-    ki_cond changed;            /* signalled when the informer is synced or stopped */
-    bool has_ended;             /* under `wait_lock`: stopped */
-    bool has_checked_deletions; /* under `wait_lock`: all waits for deletions, since the first list */
-    ki_wait_table waits;        /* under `wait_lock` */
-    _Atomic size_t wait_count;  /* undecided waits; set under `wait_lock` */
-    ki_task wait_task;          /* calls the callbacks of decided waits */
-    ki_timer wait_timer;        /* deadlines of callbacks; loop; initialized at its first use */
 };
 
 /* registration.c: returns true if the handler was added and not removed. */

@@ -8,15 +8,15 @@
 
 /* Called after the cache was read, since a removed informer's cache is empty. Errors: KI_ERR_STATE. */
 static ki_status check_not_removed(const ki_informer *informer, ki_error *err) {
-    if (atomic_load(&informer->is_removed))
-        return ki_error_set(err, KI_ERR_STATE, "the informer of %s was removed", informer->selection->name);
+    if (atomic_load(&informer->removal.is_begun))
+        return ki_error_set(err, KI_ERR_STATE, "the informer of %s was removed", informer->options.selection->name);
     return KI_OK;
 }
 
 /* Opens the informer's current snapshot for a lister; the caller frees it, also after an error. Errors: KI_ERR_STATE (a
  * forked process, a removed informer). */
 static ki_status open_snapshot(const ki_informer *informer, ki_snapshot **ret_snapshot, ki_error *err) {
-    if (ki_engine_check_process(informer->engine, err))
+    if (ki_engine_check_process(informer->options.engine, err))
         return KI_ERR_STATE;
     *ret_snapshot = ki_informer_snapshot(informer);
     return check_not_removed(informer, err);
@@ -26,8 +26,8 @@ static ki_status open_snapshot(const ki_informer *informer, ki_snapshot **ret_sn
 static ki_status make_selector(const ki_informer *informer, const char *label_selector, const char *field_selector,
                                ki_selector **ret_selector, ki_error *err) {
     ki_keep keep = ki_keep_of_all(&informer->options.given, informer->options.format);
-    ki_status status =
-        ki_selector_new_of(ki_engine_allocator(informer->engine), label_selector, field_selector, ret_selector, err);
+    ki_status status = ki_selector_new_of(ki_engine_allocator(informer->options.engine), label_selector, field_selector,
+                                          ret_selector, err);
     return status ? status : ki_selector_check_keep(*ret_selector, keep, err);
 }
 
@@ -76,9 +76,9 @@ static ki_object *get_by_index(const ki_snapshot *snapshot, const char *index, c
 static ki_object *get_deleted_by_index(const ki_informer *informer, const ki_snapshot *now, const char *index,
                                        const char *value) {
     ki_reading reading;
-    const ki_snapshot *deleted = ki_store_enter(informer->deleted.store, &reading);
+    const ki_snapshot *deleted = ki_store_enter(informer->deleted.objects.store, &reading);
     ki_object *obj = get_by_index(deleted, index, value, now);
-    ki_store_leave(informer->deleted.store, reading);
+    ki_store_leave(informer->deleted.objects.store, reading);
     return obj;
 }
 
@@ -86,14 +86,14 @@ static ki_object *get_deleted_by_index(const ki_informer *informer, const ki_sna
 static ki_status find_by_index(const ki_informer *informer, const char *index, const char *value, ki_object **ret_obj,
                                bool *ret_is_deleted, ki_error *err) {
     ki_reading reading;
-    if (ki_engine_check_process(informer->engine, err))
+    if (ki_engine_check_process(informer->options.engine, err))
         return KI_ERR_STATE;
     const ki_snapshot *now = ki_store_enter(informer->store, &reading);
     ki_status status = check_not_removed(informer, err);
     if (!status)
         status = ki_snapshot_check_index(now, index, err);
     ki_object *obj = status ? NULL : get_by_index(now, index, value, NULL);
-    bool is_deleted = !status && !obj && ret_is_deleted && informer->deleted.store;
+    bool is_deleted = !status && !obj && ret_is_deleted && informer->deleted.objects.store;
     if (is_deleted)
         obj = get_deleted_by_index(informer, now, index, value);
     ki_store_leave(informer->store, reading);
@@ -129,10 +129,10 @@ ki_status ki_informer_get_by_index_or_deleted(const ki_informer *informer, const
 
 ki_object *ki_informer_get_or_deleted(const ki_informer *informer, const char *key, bool *ret_is_deleted) {
     ki_object *obj = ki_informer_get(informer, key);
-    bool is_deleted = !obj && informer && key && informer->deleted.store && !ki_engine_is_forked(informer->engine) &&
-                      !atomic_load(&informer->is_removed);
+    bool is_deleted = !obj && informer && key && informer->deleted.objects.store &&
+                      !ki_engine_is_forked(informer->options.engine) && !atomic_load(&informer->removal.is_begun);
     if (is_deleted)
-        obj = ki_store_get(informer->deleted.store, key);
+        obj = ki_store_get(informer->deleted.objects.store, key);
     if (ret_is_deleted)
         *ret_is_deleted = is_deleted && obj;
     return obj;

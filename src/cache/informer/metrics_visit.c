@@ -127,14 +127,14 @@ static void free_pending(const ki_allocator *allocator, handler_pending *handler
 
 /* Caller holds registry_lock, which the loop does not take for a change. */
 static ki_status gather(const ki_informer *informer, handler_pending **ret_handlers, size_t *ret_count) {
-    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+    const ki_allocator *allocator = ki_engine_allocator(informer->options.engine);
     size_t count = 0, most = 0;
-    for (const ki_listener *listener = informer->registered; listener; listener = listener->next_registered)
+    for (const ki_listener *listener = informer->registry.first; listener; listener = listener->next_registered)
         most++;
     handler_pending *handlers = ki_alloc_array(allocator, most ? most : 1, sizeof *handlers);
     if (!handlers)
         return KI_ERR_NO_MEMORY;
-    for (const ki_listener *listener = informer->registered; listener; listener = listener->next_registered) {
+    for (const ki_listener *listener = informer->registry.first; listener; listener = listener->next_registered) {
         size_t at = 0;
         while (at < count && strcmp(handlers[at].name, listener->name) != 0)
             at++;
@@ -154,9 +154,9 @@ static ki_status gather(const ki_informer *informer, handler_pending **ret_handl
 }
 
 static ki_status pending_of(ki_informer *informer, handler_pending **ret_handlers, size_t *ret_count) {
-    ki_mutex_lock(&informer->registry_lock);
+    ki_mutex_lock(&informer->registry.lock);
     ki_status status = gather(informer, ret_handlers, ret_count);
-    ki_mutex_unlock(&informer->registry_lock);
+    ki_mutex_unlock(&informer->registry.lock);
     return status;
 }
 
@@ -164,7 +164,7 @@ static ki_status pending_of(ki_informer *informer, handler_pending **ret_handler
 
 /* The values are borrowed from the informer. */
 static void labels_of(const ki_informer *informer, ki_label ret_labels[KI_INFORMER_LABELS]) {
-    const ki_selection *selection = informer->selection;
+    const ki_selection *selection = informer->options.selection;
     const ki_label labels[KI_INFORMER_LABELS] = {
         { "name", informer->options.factory->name ? informer->options.factory->name : "" },
         { "group", selection->resource.group },
@@ -237,7 +237,7 @@ static void visit_processing(const ki_informer *informer, const ki_metrics_visit
 static void visit_cache(const ki_informer *informer, const ki_metrics_visit *to) {
     const ki_metrics_record *record = &informer->metrics;
     bool was_synced = atomic_load(&informer->synced);
-    int64_t staleness = ki_feeds_age(informer, ki_engine_clock(informer->engine));
+    int64_t staleness = ki_feeds_age(informer, ki_engine_clock(informer->options.engine));
     ki_snapshot *snapshot = ki_store_snapshot(informer->store);
     bool is_synced = was_synced && atomic_load(&informer->synced); /* not removed before the snapshot */
     double version;
@@ -250,7 +250,7 @@ static void visit_cache(const ki_informer *informer, const ki_metrics_visit *to)
     pass(informer, to, KI_METRIC_OBJECT_BYTES, NULL, (double)ki_informer_object_bytes(informer));
     pass(informer, to, KI_METRIC_QUEUED_ITEMS, NULL, (double)read_relaxed(&record->queue_depth));
     pass(informer, to, KI_METRIC_SYNCED, NULL, is_synced ? 1 : 0);
-    if (staleness != KI_NEVER && !atomic_load(&informer->has_new_set))
+    if (staleness != KI_NEVER && !atomic_load(&informer->namespaces.has_new))
         pass(informer, to, KI_METRIC_STALENESS, NULL, (double)staleness / KI_METRIC_NANOSECONDS);
     if (informer->options.given.memory_limit)
         pass(informer, to, KI_METRIC_OVER_LIMIT, NULL, ki_informer_is_over_limit(informer) ? 1 : 0);
@@ -285,6 +285,6 @@ ki_status ki_metrics_visit_informer(ki_informer *informer, const ki_metrics_visi
     visit_cache(informer, to);
     for (size_t i = 0; i < count; i++)
         pass(informer, to, KI_METRIC_PENDING, &(ki_label){ "handler", handlers[i].name }, (double)handlers[i].pending);
-    free_pending(ki_engine_allocator(informer->engine), handlers, count);
+    free_pending(ki_engine_allocator(informer->options.engine), handlers, count);
     return KI_OK;
 }

@@ -90,13 +90,13 @@ static bool has(const ki_namespaces *set, const char *name) {
 
 /* Takes the reference over. */
 static void want(ki_informer *informer, ki_namespaces *set) {
-    ki_mutex_lock(&informer->feed_lock);
-    ki_namespaces *before = informer->wanted;
-    informer->wanted = set;
-    atomic_store(&informer->has_new_set, true);
-    ki_mutex_unlock(&informer->feed_lock);
+    ki_mutex_lock(&informer->feeds.lock);
+    ki_namespaces *before = informer->namespaces.wanted;
+    informer->namespaces.wanted = set;
+    atomic_store(&informer->namespaces.has_new, true);
+    ki_mutex_unlock(&informer->feeds.lock);
     ki_namespaces_unref(before);
-    ki_task_post(&informer->namespaces_task);
+    ki_task_post(&informer->namespaces.task);
 }
 
 ki_status ki_informer_give_namespaces(ki_informer *informer, ki_namespaces *set, ki_error *err) {
@@ -111,15 +111,15 @@ ki_status ki_informer_give_namespaces(ki_informer *informer, ki_namespaces *set,
 ki_status ki_informer_set_namespaces(ki_informer *informer, const char *const *names, size_t count, ki_error *err) {
     if (!informer)
         return ki_error_missing(err, "ki_informer_set_namespaces");
-    if (ki_engine_check_process(informer->engine, err))
+    if (ki_engine_check_process(informer->options.engine, err))
         return KI_ERR_STATE;
-    if (!informer->selection->is_set)
+    if (!informer->options.selection->is_set)
         return ki_error_set(err, KI_ERR_INVALID,
                             "the informer of %s has no set of namespaces: request it with "
                             ".namespace_set",
-                            informer->selection->name);
+                            informer->options.selection->name);
     ki_namespaces *set;
-    ki_status status = ki_namespaces_new(ki_engine_allocator(informer->engine), names, count, &set, err);
+    ki_status status = ki_namespaces_new(ki_engine_allocator(informer->options.engine), names, count, &set, err);
     if (status)
         return status;
     status = ki_informer_give_namespaces(informer, set, err);
@@ -128,15 +128,17 @@ ki_status ki_informer_set_namespaces(ki_informer *informer, const char *const *n
 }
 
 ki_feed_found ki_informer_find_in_set(const ki_informer *informer, const char *namespace_name, bool has_feed) {
-    const ki_namespaces *const sets[] = { informer->wanted, informer->begun };
+    const ki_namespaces *const sets[] = { informer->namespaces.wanted, informer->namespaces.begun };
     for (size_t i = 0; i < 2; i++) {
         if (!sets[i] || has(sets[i], namespace_name))
             continue;
-        if (i == 0 || !informer->wanted) /* the set that was given last */
+        if (i == 0 || !informer->namespaces.wanted) /* the set that was given last */
             return KI_FEED_NONE;
         has_feed = false; /* it is removed first */
     }
-    return has_feed ? KI_FEED_FOUND : informer->wanted || informer->begun ? KI_FEED_COMING : KI_FEED_NONE;
+    return has_feed                                                    ? KI_FEED_FOUND
+           : informer->namespaces.wanted || informer->namespaces.begun ? KI_FEED_COMING
+                                                                       : KI_FEED_NONE;
 }
 
 /* --- loop --------------------------------------------------------------------------------------------------------- */
@@ -160,7 +162,7 @@ static ki_status open_feed(ki_feed *feed, ki_error *err) {
 }
 
 static ki_status add_feed(ki_informer *informer, const char *name, ki_error *err) {
-    const ki_selection *all = informer->selection;
+    const ki_selection *all = informer->options.selection;
     const ki_informer_options options = { .namespace_name = name,
                                           .label_selector = all->label_selector,
                                           .field_selector = all->field_selector,
@@ -168,7 +170,7 @@ static ki_status add_feed(ki_informer *informer, const char *name, ki_error *err
     ki_selection *selection;
     ki_feed *feed;
     ki_status status =
-        ki_selection_new(ki_engine_allocator(informer->engine), &all->resource, &options, &selection, err);
+        ki_selection_new(ki_engine_allocator(informer->options.engine), &all->resource, &options, &selection, err);
     if (status)
         return status;
     status = ki_feed_add(informer, selection, &feed, err);
@@ -181,7 +183,7 @@ static ki_status add_feed(ki_informer *informer, const char *name, ki_error *err
         ki_feed_remove(feed);
         return status;
     }
-    (void)ki_health_set_state(&feed->health, KI_STATE_CONNECTING, NULL, -1, ki_engine_now(informer->engine));
+    (void)ki_health_set_state(&feed->health, KI_STATE_CONNECTING, NULL, -1, ki_engine_now(informer->options.engine));
     ki_reflector_start(&feed->reflector);
     return KI_OK;
 }
@@ -189,21 +191,21 @@ static ki_status add_feed(ki_informer *informer, const char *name, ki_error *err
 /* The first set has its feeds. An empty list of no namespace makes an informer of no namespaces synced, too. */
 static ki_status note_first_set(ki_informer *informer, ki_error *err) {
     const ki_listing nothing = { .resource_version = "", .namespace_name = "", .is_initial = true };
-    if (informer->has_namespaces)
+    if (informer->namespaces.has_first)
         return KI_OK;
     ki_status status = informer->queue->ops->replace(informer->queue, &nothing, err);
-    informer->has_namespaces = status == KI_OK;
+    informer->namespaces.has_first = status == KI_OK;
     return status;
 }
 
 /* Removes and adds some feeds. */
 static ki_status apply_some(ki_informer *informer, bool *ret_done, ki_error *err) {
-    const ki_namespaces *set = informer->begun;
+    const ki_namespaces *set = informer->namespaces.begun;
     int left = AT_ONCE;
     ki_status status = KI_OK;
-    for (size_t i = informer->feed_count; !status && left > 0 && i-- > 0;)
-        if (!has(set, informer->feeds[i]->selection->namespace_name)) {
-            status = remove_feed(informer->feeds[i], err);
+    for (size_t i = informer->feeds.count; !status && left > 0 && i-- > 0;)
+        if (!has(set, informer->feeds.list[i]->selection->namespace_name)) {
+            status = remove_feed(informer->feeds.list[i], err);
             left--;
         }
     for (size_t i = 0; !status && left > 0 && i < set->count; i++)
@@ -219,19 +221,19 @@ static ki_status apply_some(ki_informer *informer, bool *ret_done, ki_error *err
 
 /* Begins the set that was given last, if any. */
 static void begin_set(ki_informer *informer) {
-    if (informer->begun)
+    if (informer->namespaces.begun)
         return;
-    ki_mutex_lock(&informer->feed_lock);
-    informer->begun = informer->wanted;
-    informer->wanted = NULL;
-    ki_mutex_unlock(&informer->feed_lock);
+    ki_mutex_lock(&informer->feeds.lock);
+    informer->namespaces.begun = informer->namespaces.wanted;
+    informer->namespaces.wanted = NULL;
+    ki_mutex_unlock(&informer->feeds.lock);
 }
 
 static void end_set(ki_informer *informer) {
-    ki_mutex_lock(&informer->feed_lock);
-    ki_namespaces *set = informer->begun;
-    informer->begun = NULL;
-    ki_mutex_unlock(&informer->feed_lock);
+    ki_mutex_lock(&informer->feeds.lock);
+    ki_namespaces *set = informer->namespaces.begun;
+    informer->namespaces.begun = NULL;
+    ki_mutex_unlock(&informer->feeds.lock);
     ki_namespaces_unref(set);
 }
 
@@ -241,13 +243,13 @@ static void apply(ki_informer *informer) {
     if (!informer->is_started || informer->is_stopped)
         return; /* the start takes up what is given before */
     begin_set(informer);
-    if (!informer->begun)
+    if (!informer->namespaces.begun)
         return;
     ki_status status = apply_some(informer, &is_done, &err);
     ki_informer_note_progress(informer);
     if (status) {
         ki_informer_report(informer, &err, "");
-        ki_timer_set(&informer->namespaces_timer, ki_engine_now(informer->engine) + RETRY);
+        ki_timer_set(&informer->namespaces.timer, ki_engine_now(informer->options.engine) + RETRY);
         return;
     }
     if (is_done) {
@@ -255,7 +257,7 @@ static void apply(ki_informer *informer) {
         ki_feeds_note_blocked(informer);
         ki_informer_note_state(informer, ki_feeds_show_state(informer), false);
     }
-    ki_task_post(&informer->namespaces_task);
+    ki_task_post(&informer->namespaces.task);
 }
 
 static void run_task(ki_task *task, void *user) {
@@ -269,30 +271,31 @@ static void retry(ki_timer *timer, void *user) {
 }
 
 void ki_informer_init_namespaces(ki_informer *informer) {
-    ki_task_init(&informer->namespaces_task, informer->engine, run_task, informer);
+    ki_task_init(&informer->namespaces.task, informer->options.engine, run_task, informer);
 }
 
 void ki_informer_open_namespaces(ki_informer *informer) {
-    ki_timer_init(&informer->namespaces_timer, informer->engine, retry, informer);
+    ki_timer_init(&informer->namespaces.timer, informer->options.engine, retry, informer);
 }
 
 void ki_informer_take_namespaces(ki_informer *informer) {
-    ki_task_post(&informer->namespaces_task);
+    ki_task_post(&informer->namespaces.task);
 }
 
 void ki_informer_close_namespaces(ki_informer *informer) {
-    ki_task_cancel(&informer->namespaces_task);
-    ki_timer_close(&informer->namespaces_timer);
+    ki_task_cancel(&informer->namespaces.task);
+    ki_timer_close(&informer->namespaces.timer);
 }
 
 bool ki_informer_note_set(ki_informer *informer) {
-    ki_mutex_lock(&informer->feed_lock);
-    bool is_new = !informer->wanted && !informer->begun && atomic_exchange(&informer->has_new_set, false);
-    ki_mutex_unlock(&informer->feed_lock);
+    ki_mutex_lock(&informer->feeds.lock);
+    bool is_new = !informer->namespaces.wanted && !informer->namespaces.begun &&
+                  atomic_exchange(&informer->namespaces.has_new, false);
+    ki_mutex_unlock(&informer->feeds.lock);
     return is_new;
 }
 
 void ki_informer_free_namespaces(ki_informer *informer) {
-    ki_namespaces_unref(informer->begun);
-    ki_namespaces_unref(informer->wanted);
+    ki_namespaces_unref(informer->namespaces.begun);
+    ki_namespaces_unref(informer->namespaces.wanted);
 }

@@ -61,11 +61,11 @@ static ki_status stage_events(ki_informer *informer, const ki_change *delta, ki_
 /* Returns the resource version to store with these changes. NULL keeps the old one: more changes are queued, a list's
  * version is too long, or the informer has a set of namespaces (take_drained_version). */
 static const char *version_after(const ki_informer *informer, const ki_deltas *deltas) {
-    if (informer->selection->is_set)
+    if (informer->options.selection->is_set)
         return NULL;
     if (deltas->resource_version)
         return strlen(deltas->resource_version) <= KI_RESOURCE_VERSION_MAX ? deltas->resource_version : NULL;
-    const char *version = informer->feeds[0]->reflector.resource_version;
+    const char *version = informer->feeds.list[0]->reflector.resource_version;
     bool is_last = informer->queue->ops->length(informer->queue) == 0;
     return is_last && version[0] ? version : NULL;
 }
@@ -74,9 +74,9 @@ static const char *version_after(const ki_informer *informer, const ki_deltas *d
 static void watch_for_mutations(ki_informer *informer, const ki_object *obj, const ki_object *kept) {
     if (!informer->options.factory->detect_mutations)
         return;
-    ki_mutation_detector_add(&informer->detector, obj);
+    ki_mutation_detector_add(&informer->detector.detector, obj);
     if (kept != obj)
-        ki_mutation_detector_add(&informer->detector, kept);
+        ki_mutation_detector_add(&informer->detector.detector, kept);
 }
 
 /* `read`, equal to `obj`, is what index functions get. */
@@ -123,7 +123,7 @@ static ki_status stage_key(ki_informer *informer, const ki_deltas *deltas, size_
         state = delta.type == KI_EVENT_DELETE ? NULL : held;
     } while (!status && *at < deltas->count && strcmp(ki_object_key(deltas->items[*at].obj), key) == 0);
     if (!status && state != known) {
-        (void)ki_engine_work(informer->engine, 1); /* a change of the store costs as much as taking the key */
+        (void)ki_engine_work(informer->options.engine, 1); /* a change of the store costs as much as taking the key */
         status = ki_store_begin(store, version, NULL);
         if (!status)
             status = state ? stage_put(informer, state, read) : ki_store_stage_delete(store, key);
@@ -145,7 +145,7 @@ static void publish_staged(ki_informer *informer, const ki_deltas *deltas, const
 
 /* Stages the changes, and publishes all that is staged unless more follow. */
 static ki_status store_changes(ki_informer *informer, const ki_deltas *deltas) {
-    KI_ON_LOOP(informer->engine);
+    KI_ON_LOOP(informer->options.engine);
     KI_HELD(&informer->change_lock);
     const char *version = version_after(informer, deltas);
     ki_status status = KI_OK;
@@ -162,7 +162,7 @@ static ki_status store_changes(ki_informer *informer, const ki_deltas *deltas) {
 }
 
 void ki_informer_drop_staged(ki_informer *informer) {
-    KI_ON_LOOP(informer->engine);
+    KI_ON_LOOP(informer->options.engine);
     KI_HELD(&informer->change_lock);
     ki_deferred_add_snapshot(&informer->deferred, ki_store_abandon(informer->store));
     ki_processor_drop(&informer->processor);
@@ -181,7 +181,7 @@ static void take_list_version(ki_informer *informer, const char *version) {
 
 /* Returns true once the first lists are processed: of a set, of its first namespaces. */
 static bool is_listed(const ki_informer *informer) {
-    if (informer->selection->is_set && (!informer->has_namespaces || !ki_feeds_are_listed(informer)))
+    if (informer->options.selection->is_set && (!informer->namespaces.has_first || !ki_feeds_are_listed(informer)))
         return false;
     return informer->queue->ops->has_synced(informer->queue);
 }
@@ -205,13 +205,13 @@ static void log_synced(const ki_informer *informer) {
     size_t count = ki_store_count(informer->store);
     if (informer->options.format && count)
         ki_object_format_describe_fields(informer->options.format, fields_elsewhere(informer), fields, sizeof fields);
-    ki_log_write(ki_engine_log(informer->engine), KI_LOG_INFO, "informer", "%s: synced, %zu object%s%s",
-                 informer->selection->name, count, count == 1 ? "" : "s", fields);
+    ki_log_write(ki_engine_log(informer->options.engine), KI_LOG_INFO, "informer", "%s: synced, %zu object%s%s",
+                 informer->options.selection->name, count, count == 1 ? "" : "s", fields);
 }
 
 /* Marks the informer synced once the first list is processed. */
 static void note_synced(ki_informer *informer) {
-    KI_ON_LOOP(informer->engine);
+    KI_ON_LOOP(informer->options.engine);
     KI_HELD(&informer->change_lock);
     char version[KI_RESOURCE_VERSION_MAX + 1];
     if (atomic_load(&informer->synced) || !is_listed(informer))
@@ -221,11 +221,11 @@ static void note_synced(ki_informer *informer) {
     memcpy(informer->synced_version, informer->store_version, sizeof informer->synced_version);
     ki_feeds_note_listed(informer);
     (void)ki_informer_note_set(informer); /* on_synced tells of the first one */
-    ki_mutex_lock(&informer->wait_lock);
-    KI_ASSERT(!informer->has_ended);
+    ki_mutex_lock(&informer->waits.lock);
+    KI_ASSERT(!informer->waits.has_ended);
     atomic_store(&informer->synced, true);
-    ki_cond_broadcast(&informer->changed);
-    ki_mutex_unlock(&informer->wait_lock);
+    ki_cond_broadcast(&informer->waits.changed);
+    ki_mutex_unlock(&informer->waits.lock);
     ki_processor_mark(&informer->processor, KI_MARK_SYNCED);
     log_synced(informer);
 }
@@ -233,7 +233,7 @@ static void note_synced(ki_informer *informer) {
 /* Ends a step: wakes listeners, unless more changes follow at once, and releases the change lock. `is_stored`: the
  * store has the item in process, which is not counted as queued any more. */
 static void end_step(ki_informer *informer, bool is_stored) {
-    KI_ON_LOOP(informer->engine);
+    KI_ON_LOOP(informer->options.engine);
     KI_HELD(&informer->change_lock);
     size_t load = ki_processor_load(&informer->processor);
     if (informer->processor.has_news && informer->queue->ops->length(informer->queue) == 0)
@@ -245,7 +245,7 @@ static void end_step(ki_informer *informer, bool is_stored) {
 static ki_status process_item(ki_informer *informer, const ki_deltas *deltas, bool *ret_requeue, ki_error *err) {
     ki_informer_train(informer);
     ki_fair_mutex_lock(&informer->change_lock);
-    if (atomic_load(&informer->is_removed)) {
+    if (atomic_load(&informer->removal.is_begun)) {
         ki_informer_drop_staged(informer);
         ki_fair_mutex_unlock(&informer->change_lock);
         *ret_requeue = false;
@@ -264,17 +264,17 @@ static ki_status process_item(ki_informer *informer, const ki_deltas *deltas, bo
     /* Also after a failure: the informer can be synced, with the first list's version, even then. */
     const ki_deltas none = { .count = 0 };
     ki_informer_check_waits(informer, is_done ? deltas : &none);
-    if (informer->on_deltas && !*ret_requeue)
-        informer->on_deltas(deltas, informer->observer);
+    if (informer->observer.on_deltas && !*ret_requeue)
+        informer->observer.on_deltas(deltas, informer->observer.user);
     ki_informer_doubt_missing(informer, deltas);
     return status;
 }
 
 ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
     ki_informer *informer = user;
-    int64_t began = ki_engine_clock(informer->engine);
+    int64_t began = ki_engine_clock(informer->options.engine);
     ki_status status = process_item(informer, deltas, ret_requeue, err);
-    ki_metrics_processed(&informer->metrics, ki_engine_clock(informer->engine) - began);
+    ki_metrics_processed(&informer->metrics, ki_engine_clock(informer->options.engine) - began);
     ki_informer_check_memory(informer);
     return status;
 }
@@ -292,7 +292,7 @@ ki_status ki_informer_process_drained(void *user, ki_error *err) {
     char version[KI_RESOURCE_VERSION_MAX + 1];
     ki_feeds_version(informer, version);
     ki_fair_mutex_lock(&informer->change_lock);
-    if (atomic_load(&informer->is_removed)) {
+    if (atomic_load(&informer->removal.is_begun)) {
         ki_fair_mutex_unlock(&informer->change_lock);
         return KI_OK;
     }
@@ -300,12 +300,12 @@ ki_status ki_informer_process_drained(void *user, ki_error *err) {
     if (!status)
         ki_feeds_catch_up(informer);
     note_synced(informer);
-    if (!status && atomic_load(&informer->has_new_set) && ki_feeds_are_listed(informer) &&
+    if (!status && atomic_load(&informer->namespaces.has_new) && ki_feeds_are_listed(informer) &&
         ki_informer_note_set(informer))
         ki_processor_mark(&informer->processor, KI_MARK_NAMESPACES);
     end_step(informer, !status);
     const ki_deltas none = { .count = 0 };
-    ki_informer_check_waits(informer, informer->selection->is_set ? NULL : &none);
+    ki_informer_check_waits(informer, informer->options.selection->is_set ? NULL : &none);
     return status;
 }
 

@@ -11,19 +11,19 @@ static int64_t resync_period(const ki_informer *informer, int64_t requested_ms) 
 
 /* Gives the listener, which is in the processor, its id and adds it to the registry: other threads now find it. */
 static ki_registration enlist(ki_informer *informer, ki_listener *listener) {
-    ki_mutex_lock(&informer->registry_lock);
-    listener->id = ++informer->last_id;
-    listener->next_registered = informer->registered;
-    informer->registered = listener;
-    ki_mutex_unlock(&informer->registry_lock);
+    ki_mutex_lock(&informer->registry.lock);
+    listener->id = ++informer->registry.last_id;
+    listener->next_registered = informer->registry.first;
+    informer->registry.first = listener;
+    ki_mutex_unlock(&informer->registry.lock);
     return (ki_registration){ .informer = informer, .id = listener->id };
 }
 
 /* Returns the place of the listener in the registry. The place holds NULL if the handler does not exist or was
  * removed. */
 static ki_listener **find_listed(ki_registration registration) {
-    KI_HELD(&registration.informer->registry_lock);
-    ki_listener **at = &registration.informer->registered;
+    KI_HELD(&registration.informer->registry.lock);
+    ki_listener **at = &registration.informer->registry.first;
     while (*at && (*at)->id != registration.id)
         at = &(*at)->next_registered;
     return at;
@@ -32,12 +32,12 @@ static ki_listener **find_listed(ki_registration registration) {
 /* Removes the listener from the registry and returns it; NULL if it is missing. */
 static ki_listener *delist(ki_registration registration) {
     ki_informer *informer = registration.informer;
-    ki_mutex_lock(&informer->registry_lock);
+    ki_mutex_lock(&informer->registry.lock);
     ki_listener **at = find_listed(registration);
     ki_listener *listener = *at;
     if (listener)
         *at = listener->next_registered;
-    ki_mutex_unlock(&informer->registry_lock);
+    ki_mutex_unlock(&informer->registry.lock);
     return listener;
 }
 
@@ -63,7 +63,7 @@ static ki_status join_in(ki_informer *informer, ki_listener *listener, int64_t r
     ki_status status = ki_informer_check_runs(informer, err);
     if (status)
         return status;
-    ki_processor_add(processor, listener, resync_ns, ki_engine_now(informer->engine));
+    ki_processor_add(processor, listener, resync_ns, ki_engine_now(informer->options.engine));
     const ki_registration before = *registration;
     *registration = enlist(informer, listener);
     if (!processor->started)
@@ -107,16 +107,16 @@ ki_status ki_informer_add_handler(ki_informer *informer, const ki_handler *handl
                                 : ki_error_missing(err, "ki_informer_add_handler");
     if (status)
         return status;
-    if (ki_engine_check_process(informer->engine, err))
+    if (ki_engine_check_process(informer->options.engine, err))
         return KI_ERR_STATE;
     ki_registration_options given = { .size = sizeof given };
     if (options)
         memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
     ki_listener_options listener_options = {
-        .engine = informer->engine,
+        .engine = informer->options.engine,
         .informer = informer,
         .deferred = &informer->deferred,
-        .owner = informer->owner,
+        .owner = informer->options.owner,
         .handler = handler,
         .user = user,
         .registration = &given,
@@ -140,7 +140,7 @@ ki_status ki_informer_add_handler(ki_informer *informer, const ki_handler *handl
 ki_status ki_informer_remove_handler(ki_informer *informer, ki_registration registration, ki_error *err) {
     if (!informer)
         return ki_error_missing(err, "ki_informer_remove_handler");
-    if (ki_engine_check_process(informer->engine, err))
+    if (ki_engine_check_process(informer->options.engine, err))
         return KI_ERR_STATE;
     bool is_own = registration.informer == informer;
     ki_fair_mutex_lock(&informer->change_lock);
@@ -150,7 +150,7 @@ ki_status ki_informer_remove_handler(ki_informer *informer, ki_registration regi
     ki_fair_mutex_unlock(&informer->change_lock);
     if (!listener)
         return ki_error_set(err, KI_ERR_NOT_FOUND, "no such handler of the informer of %s",
-                            informer->selection->resource.plural);
+                            informer->options.selection->resource.plural);
     ki_listener_remove(listener);
     ki_informer_wake_waits(informer);
     return KI_OK;
@@ -175,28 +175,28 @@ void ki_informer_remove_handlers(ki_informer *informer) {
 }
 
 bool ki_registration_exists(ki_registration registration) {
-    ki_mutex_lock(&registration.informer->registry_lock);
+    ki_mutex_lock(&registration.informer->registry.lock);
     bool exists = *find_listed(registration) != NULL;
-    ki_mutex_unlock(&registration.informer->registry_lock);
+    ki_mutex_unlock(&registration.informer->registry.lock);
     return exists;
 }
 
 bool ki_registration_has_synced(ki_registration registration) {
-    if (!registration.informer || ki_engine_is_forked(registration.informer->engine))
+    if (!registration.informer || ki_engine_is_forked(registration.informer->options.engine))
         return false;
-    ki_mutex_lock(&registration.informer->registry_lock);
+    ki_mutex_lock(&registration.informer->registry.lock);
     const ki_listener *listener = *find_listed(registration);
     bool has_synced = listener && atomic_load(&listener->synced);
-    ki_mutex_unlock(&registration.informer->registry_lock);
+    ki_mutex_unlock(&registration.informer->registry.lock);
     return has_synced;
 }
 
 size_t ki_registration_pending(ki_registration registration) {
-    if (!registration.informer || ki_engine_is_forked(registration.informer->engine))
+    if (!registration.informer || ki_engine_is_forked(registration.informer->options.engine))
         return 0;
-    ki_mutex_lock(&registration.informer->registry_lock);
+    ki_mutex_lock(&registration.informer->registry.lock);
     const ki_listener *listener = *find_listed(registration);
     size_t pending = listener ? ki_listener_pending(listener) : 0;
-    ki_mutex_unlock(&registration.informer->registry_lock);
+    ki_mutex_unlock(&registration.informer->registry.lock);
     return pending;
 }

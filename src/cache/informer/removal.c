@@ -14,23 +14,23 @@ ki_status ki_informer_remove(ki_informer *informer, ki_error *err) {
     ki_status status = ki_store_new_empty(informer->store, &empty, err);
     if (!status) {
         informer->is_frozen = true;
-        ki_mutex_lock(&informer->wait_lock);
-        atomic_store(&informer->is_removed, true);
+        ki_mutex_lock(&informer->waits.lock);
+        atomic_store(&informer->removal.is_begun, true);
         atomic_store(&informer->synced, false);
         ki_informer_cancel_waits(informer);
-        ki_mutex_unlock(&informer->wait_lock);
+        ki_mutex_unlock(&informer->waits.lock);
         /* After is_removed: a reader of the empty cache then finds the informer removed. */
-        informer->cleared = ki_store_snapshot(informer->store);
+        informer->removal.cleared = ki_store_snapshot(informer->store);
         ki_store_publish(informer->store, empty);
     }
     ki_fair_mutex_unlock(&informer->change_lock);
     if (!status)
-        ki_task_post(&informer->remove_task);
+        ki_task_post(&informer->removal.task);
     return status;
 }
 
 bool ki_informer_is_removed(const ki_informer *informer) {
-    return atomic_load(&informer->is_removed);
+    return atomic_load(&informer->removal.is_begun);
 }
 
 /* --- loop --------------------------------------------------------------------------------------------------------- */
@@ -40,8 +40,8 @@ static void stop_removed(ki_task *task, void *user) {
     ki_informer *informer = user;
     ki_informer_end_work(informer, false);
     ki_fair_mutex_lock(&informer->change_lock);
-    ki_deferred_add_snapshot(&informer->deferred, informer->cleared);
-    informer->cleared = NULL;
+    ki_deferred_add_snapshot(&informer->deferred, informer->removal.cleared);
+    informer->removal.cleared = NULL;
     ki_informer_drop_staged(informer);
     ki_informer_end_deleted(informer);
     bool has_queue_to_drain = informer->is_started;
@@ -53,7 +53,7 @@ static void stop_removed(ki_task *task, void *user) {
 }
 
 void ki_informer_init_removal(ki_informer *informer) {
-    ki_task_init(&informer->remove_task, informer->engine, stop_removed, informer);
+    ki_task_init(&informer->removal.task, informer->options.engine, stop_removed, informer);
 }
 
 void ki_informer_end_removed(void *user) {

@@ -9,11 +9,11 @@
 
 ki_status ki_informer_check_runs(const ki_informer *informer, ki_error *err) {
     KI_HELD(&informer->change_lock);
-    if (atomic_load(&informer->is_removed))
-        return ki_error_set(err, KI_ERR_STATE, "the informer of %s was removed", informer->selection->name);
-    return informer->is_stopped
-               ? ki_error_set(err, KI_ERR_STATE, "the informer of %s is stopped", informer->selection->resource.plural)
-               : KI_OK;
+    if (atomic_load(&informer->removal.is_begun))
+        return ki_error_set(err, KI_ERR_STATE, "the informer of %s was removed", informer->options.selection->name);
+    return informer->is_stopped ? ki_error_set(err, KI_ERR_STATE, "the informer of %s is stopped",
+                                               informer->options.selection->resource.plural)
+                                : KI_OK;
 }
 
 /* Takes the change lock, and keeps it if the setting is allowed. */
@@ -26,19 +26,19 @@ static ki_status begin_setting(ki_informer *informer, const char *what, ki_error
     if (status)
         return status;
     return ki_error_set(err, KI_ERR_STATE, "%s of %s: only before the start", what,
-                        informer->selection->resource.plural);
+                        informer->options.selection->resource.plural);
 }
 
 ki_status ki_informer_set_transform(ki_informer *informer, ki_transform transform, void *user, ki_error *err) {
     if (!informer)
         return ki_error_missing(err, "ki_informer_set_transform");
-    if (ki_engine_check_process(informer->engine, err))
+    if (ki_engine_check_process(informer->options.engine, err))
         return KI_ERR_STATE;
     ki_status status = begin_setting(informer, "the transform", err);
     if (status)
         return status;
-    informer->transform = transform;
-    informer->transform_user = user;
+    informer->settings.transform.transform = transform;
+    informer->settings.transform.user = user;
     ki_fair_mutex_unlock(&informer->change_lock);
     return KI_OK;
 }
@@ -47,13 +47,13 @@ ki_status ki_informer_set_watch_error_handler(ki_informer *informer, ki_watch_er
                                               ki_error *err) {
     if (!informer)
         return ki_error_missing(err, "ki_informer_set_watch_error_handler");
-    if (ki_engine_check_process(informer->engine, err))
+    if (ki_engine_check_process(informer->options.engine, err))
         return KI_ERR_STATE;
     ki_status status = begin_setting(informer, "the watch error handler", err);
     if (status)
         return status;
-    informer->error_handler = handler;
-    informer->error_user = user;
+    informer->settings.on_error = handler;
+    informer->settings.error_user = user;
     ki_fair_mutex_unlock(&informer->change_lock);
     return KI_OK;
 }
@@ -61,13 +61,13 @@ ki_status ki_informer_set_watch_error_handler(ki_informer *informer, ki_watch_er
 ki_status ki_informer_set_state_handler(ki_informer *informer, ki_state_handler handler, void *user, ki_error *err) {
     if (!informer)
         return ki_error_missing(err, "ki_informer_set_state_handler");
-    if (ki_engine_check_process(informer->engine, err))
+    if (ki_engine_check_process(informer->options.engine, err))
         return KI_ERR_STATE;
     ki_status status = begin_setting(informer, "the state handler", err);
     if (status)
         return status;
-    informer->state_handler = handler;
-    informer->state_user = user;
+    informer->settings.on_state = handler;
+    informer->settings.state_user = user;
     ki_fair_mutex_unlock(&informer->change_lock);
     return KI_OK;
 }
@@ -80,7 +80,7 @@ typedef struct builds {
 
 /* Returns an error for an index by a field that the cache does not keep: all would be indexed without a value. */
 static ki_status check_path(const ki_informer *informer, const char *text, ki_error *err) {
-    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+    const ki_allocator *allocator = ki_engine_allocator(informer->options.engine);
     ki_keep keep = ki_keep_of_all(&informer->options.given, informer->options.format);
     ki_path *path = NULL;
     ki_status status = ki_path_parse(allocator, text, &path, err);
@@ -103,7 +103,7 @@ static ki_status check_paths(const ki_informer *informer, const ki_indexer *inde
 
 static ki_status begin_builds(ki_informer *informer, const ki_indexer *indexers, size_t count, builds *made,
                               ki_error *err) {
-    ki_store *stores[] = { informer->store, informer->deleted.store };
+    ki_store *stores[] = { informer->store, informer->deleted.objects.store };
     ki_status status = KI_OK;
     for (size_t i = 0; !status && i < 2; i++) {
         status = stores[i] ? ki_index_build_begin(&made->each[made->count], stores[i], indexers, count, err) : KI_OK;
@@ -146,7 +146,7 @@ static ki_status build_indexes(ki_informer *informer, builds *made, ki_error *er
 ki_status ki_informer_add_indexers(ki_informer *informer, const ki_indexer *indexers, size_t count, ki_error *err) {
     if (!informer || !indexers)
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_add_indexers: no informer, or no indexers");
-    if (ki_engine_check_process(informer->engine, err))
+    if (ki_engine_check_process(informer->options.engine, err))
         return KI_ERR_STATE;
     builds made = { .count = 0 };
     ki_fair_mutex_lock(&informer->change_lock);

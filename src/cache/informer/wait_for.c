@@ -26,10 +26,10 @@ static void check_deltas(ki_wait_table *waits, const ki_deltas *deltas) {
 
 /* Of a set: checks the waits against each namespace that the store now has at another version. */
 static void check_namespaces(ki_informer *informer) {
-    for (size_t i = 0; informer->selection->is_set && i < informer->feed_count; i++) {
-        ki_feed *feed = informer->feeds[i];
+    for (size_t i = 0; informer->options.selection->is_set && i < informer->feeds.count; i++) {
+        ki_feed *feed = informer->feeds.list[i];
         if (feed->has_new_version)
-            ki_wait_table_seen_in(&informer->waits, feed->selection->namespace_name, feed->stored_version);
+            ki_wait_table_seen_in(&informer->waits.table, feed->selection->namespace_name, feed->stored_version);
         feed->has_new_version = false;
     }
 }
@@ -47,7 +47,8 @@ static bool has_seen_deletion(const ki_version_wait *wait, void *user) {
     const ki_object *obj = ki_snapshot_get(self->now, wait->key);
     if (obj)
         return wait->uid[0] && strcmp(ki_object_uid(obj), wait->uid) != 0;
-    return !self->informer->selection->is_set || ki_feeds_stored_version(self->informer, wait->key, name, version);
+    return !self->informer->options.selection->is_set ||
+           ki_feeds_stored_version(self->informer, wait->key, name, version);
 }
 
 /* Returns the version of the key's object; NULL: there is none. */
@@ -59,50 +60,50 @@ static const char *version_of(const char *key, void *user) {
 
 /* Checks the waits for deletions of the changed objects, or all. Returns the number of waits. */
 static size_t check_deletions(ki_informer *informer, cache_state *state, const ki_deltas *deltas, bool checks_all) {
-    KI_HELD(&informer->wait_lock);
+    KI_HELD(&informer->waits.lock);
     size_t looked_at = 0;
     if (!ki_informer_has_synced(informer))
         return 0;
-    if (checks_all || !informer->has_checked_deletions)
-        looked_at = ki_wait_table_check_deletions(&informer->waits, NULL, has_seen_deletion, state);
-    informer->has_checked_deletions = true;
+    if (checks_all || !informer->waits.has_checked_deletions)
+        looked_at = ki_wait_table_check_deletions(&informer->waits.table, NULL, has_seen_deletion, state);
+    informer->waits.has_checked_deletions = true;
     for (size_t i = 0; deltas && i < deltas->count; i++)
         if (deltas->items[i].obj)
-            looked_at += ki_wait_table_check_deletions(&informer->waits, ki_object_key(deltas->items[i].obj),
+            looked_at += ki_wait_table_check_deletions(&informer->waits.table, ki_object_key(deltas->items[i].obj),
                                                        has_seen_deletion, state);
     return looked_at;
 }
 
 /* Publishes the number of waits, and posts the callbacks of decided waits. */
 static void publish_waits(ki_informer *informer) {
-    KI_HELD(&informer->wait_lock);
-    atomic_store(&informer->wait_count, informer->waits.count);
-    if (ki_wait_table_has_decided(&informer->waits))
-        ki_task_post(&informer->wait_task);
+    KI_HELD(&informer->waits.lock);
+    atomic_store(&informer->waits.count, informer->waits.table.count);
+    if (ki_wait_table_has_decided(&informer->waits.table))
+        ki_task_post(&informer->waits.task);
 }
 
 void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas) {
-    KI_ON_LOOP(informer->engine);
-    if (atomic_load(&informer->wait_count) == 0)
+    KI_ON_LOOP(informer->options.engine);
+    if (atomic_load(&informer->waits.count) == 0)
         return;
     ki_snapshot *now = ki_store_snapshot(informer->store);
     cache_state state = { informer, now };
     bool is_list = deltas && deltas->resource_version;
     size_t looked_at = 0;
-    ki_mutex_lock(&informer->wait_lock);
-    if (!atomic_load(&informer->has_new_set))
-        ki_wait_table_seen(&informer->waits, NULL, ki_snapshot_resource_version(now), false);
+    ki_mutex_lock(&informer->waits.lock);
+    if (!atomic_load(&informer->namespaces.has_new))
+        ki_wait_table_seen(&informer->waits.table, NULL, ki_snapshot_resource_version(now), false);
     check_namespaces(informer);
     if (deltas)
-        check_deltas(&informer->waits, deltas);
+        check_deltas(&informer->waits.table, deltas);
     if (is_list) /* earlier parts had other objects */
-        looked_at = ki_wait_table_check_objects(&informer->waits, version_of, &state);
+        looked_at = ki_wait_table_check_objects(&informer->waits.table, version_of, &state);
     looked_at += check_deletions(informer, &state, deltas, !deltas || is_list);
-    ki_wait_table_check_held(&informer->waits);
+    ki_wait_table_check_held(&informer->waits.table);
     publish_waits(informer);
-    ki_mutex_unlock(&informer->wait_lock);
+    ki_mutex_unlock(&informer->waits.lock);
     ki_snapshot_unref(now);
-    (void)ki_engine_work(informer->engine, (int)looked_at);
+    (void)ki_engine_work(informer->options.engine, (int)looked_at);
 }
 
 /* --- adding a wait ------------------------------------------------------------------------------------------------ */
@@ -110,9 +111,9 @@ void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas) {
 static ki_status check_wait(const ki_informer *informer, const char *key, const char *resource_version, ki_error *err) {
     if (!informer)
         return ki_error_missing(err, "waiting for a resource version");
-    if (ki_engine_check_process(informer->engine, err))
+    if (ki_engine_check_process(informer->options.engine, err))
         return KI_ERR_STATE;
-    if (atomic_load(&informer->is_removed))
+    if (atomic_load(&informer->removal.is_begun))
         return ki_informer_set_stopped(informer, KI_ERR_CANCELLED, err);
     if ((resource_version && resource_version[0]) || (key && key[0]))
         return KI_OK;
@@ -121,27 +122,27 @@ static ki_status check_wait(const ki_informer *informer, const char *key, const 
 
 /* Decides the wait if the store has its state. */
 static void check_now(ki_informer *informer, ki_version_wait *wait) {
-    KI_HELD(&informer->wait_lock);
+    KI_HELD(&informer->waits.lock);
     char version[KI_RESOURCE_VERSION_MAX + 1], name[KI_NAMESPACE_MAX + 1];
     ki_snapshot *now = ki_store_snapshot(informer->store);
     const ki_object *obj = wait->key ? ki_snapshot_get(now, wait->key) : NULL;
-    if (!atomic_load(&informer->has_new_set))
-        ki_wait_table_check(&informer->waits, wait, ki_snapshot_resource_version(now), false);
+    if (!atomic_load(&informer->namespaces.has_new))
+        ki_wait_table_check(&informer->waits.table, wait, ki_snapshot_resource_version(now), false);
     if (obj)
-        ki_wait_table_check(&informer->waits, wait, ki_object_resource_version(obj), true);
+        ki_wait_table_check(&informer->waits.table, wait, ki_object_resource_version(obj), true);
     if (wait->key && ki_feeds_stored_version(informer, wait->key, name, version) && name[0]) /* of a set */
-        ki_wait_table_check(&informer->waits, wait, version, false);
+        ki_wait_table_check(&informer->waits.table, wait, version, false);
     if (wait->uid && ki_informer_has_synced(informer) && has_seen_deletion(wait, &(cache_state){ informer, now }))
-        ki_wait_table_decide(&informer->waits, wait, KI_OK);
+        ki_wait_table_decide(&informer->waits.table, wait, KI_OK);
     ki_snapshot_unref(now);
 }
 
 /* Adds a wait, and decides it at once if the store has its state. */
 static ki_status add_wait(ki_informer *informer, ki_version_wait *wait, ki_error *err) {
-    KI_HELD(&informer->wait_lock);
-    if (ki_wait_table_add(&informer->waits, wait))
+    KI_HELD(&informer->waits.lock);
+    if (ki_wait_table_add(&informer->waits.table, wait))
         return ki_error_no_memory(err, "waiting for a change");
-    atomic_store(&informer->wait_count, informer->waits.count); /* the loop checks the waits from now on */
+    atomic_store(&informer->waits.count, informer->waits.table.count); /* the loop checks the waits from now on */
     check_now(informer, wait);
     publish_waits(informer);
     return KI_OK;
@@ -149,16 +150,16 @@ static ki_status add_wait(ki_informer *informer, ki_version_wait *wait, ki_error
 
 ki_status ki_informer_set_stopped(const ki_informer *informer, ki_status status, ki_error *err) {
     ki_error cause = KI_ERROR_INIT;
-    if (ki_engine_failure(informer->engine, &cause))
-        return ki_error_set(err, status, "the informer of %s is stopped: %s", informer->selection->name,
+    if (ki_engine_failure(informer->options.engine, &cause))
+        return ki_error_set(err, status, "the informer of %s is stopped: %s", informer->options.selection->name,
                             ki_error_message(&cause));
-    return ki_error_set(err, status, "the informer of %s %s", informer->selection->name,
-                        atomic_load(&informer->is_removed) ? "was removed" : "is stopped");
+    return ki_error_set(err, status, "the informer of %s %s", informer->options.selection->name,
+                        atomic_load(&informer->removal.is_begun) ? "was removed" : "is stopped");
 }
 
 bool ki_informer_has_ended(const ki_informer *informer) {
-    KI_HELD(&informer->wait_lock);
-    return informer->has_ended || ki_engine_has_ended(informer->engine);
+    KI_HELD(&informer->waits.lock);
+    return informer->waits.has_ended || ki_engine_has_ended(informer->options.engine);
 }
 
 /* --- waiting ------------------------------------------------------------------------------------------------------ */
@@ -172,26 +173,26 @@ static ki_status set_wait_error(const ki_informer *informer, const ki_version_wa
                             wait->uid[0] ? " with uid " : "", wait->uid);
     if (status == KI_ERR_TIMEOUT && wait->version[0])
         return ki_error_set(err, KI_ERR_TIMEOUT, "%s not at version %s in time",
-                            wait->key ? wait->key : informer->selection->name, wait->version);
+                            wait->key ? wait->key : informer->options.selection->name, wait->version);
     if (status == KI_ERR_TIMEOUT)
         return ki_error_set(err, KI_ERR_TIMEOUT, "no %s in time", wait->key);
     return status;
 }
 
 static ki_status wait_until(ki_informer *informer, ki_version_wait *wait, int64_t deadline, ki_error *err) {
-    KI_HELD(&informer->wait_lock);
+    KI_HELD(&informer->waits.lock);
     bool in_time = true;
     if (add_wait(informer, wait, err))
         return KI_ERR_NO_MEMORY;
     while (!wait->is_decided && !ki_informer_has_ended(informer) && in_time)
-        in_time = ki_engine_wait(informer->engine, wait->changed, &informer->wait_lock, deadline);
+        in_time = ki_engine_wait(informer->options.engine, wait->changed, &informer->waits.lock, deadline);
     ki_status status = in_time ? KI_ERR_CANCELLED : KI_ERR_TIMEOUT;
     if (wait->is_decided)
         status = wait->status;
     else if (ki_informer_has_ended(informer))
         status = KI_ERR_CANCELLED;
-    ki_wait_table_remove(&informer->waits, wait);
-    atomic_store(&informer->wait_count, informer->waits.count);
+    ki_wait_table_remove(&informer->waits.table, wait);
+    atomic_store(&informer->waits.count, informer->waits.table.count);
     return status;
 }
 
@@ -200,18 +201,18 @@ static ki_status wait_for(ki_informer *informer, ki_version_wait *wait, int64_t 
     ki_status status = check_wait(informer, wait->key, wait->version, err);
     if (status)
         return status;
-    if (ki_callback_is_inside(informer->owner) || ki_engine_on_loop(informer->engine))
+    if (ki_callback_is_inside(informer->options.owner) || ki_engine_on_loop(informer->options.engine))
         return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for %s on a thread that it needs",
-                            informer->selection->name);
+                            informer->options.selection->name);
     ki_cond changed;
     status = ki_cond_init(&changed, err);
     if (status)
         return status;
     wait->deadline = INT64_MAX;
     wait->changed = &changed;
-    ki_mutex_lock(&informer->wait_lock);
+    ki_mutex_lock(&informer->waits.lock);
     status = wait_until(informer, wait, ki_deadline_of_timeout(timeout_ms), err);
-    ki_mutex_unlock(&informer->wait_lock);
+    ki_mutex_unlock(&informer->waits.lock);
     ki_cond_destroy(&changed);
     return set_wait_error(informer, wait, status, err);
 }
@@ -231,9 +232,9 @@ ki_status ki_informer_wait_for_deletion(ki_informer *informer, const char *key, 
 /* --- calling back ------------------------------------------------------------------------------------------------- */
 
 static ki_version_wait *next_call(ki_informer *informer) {
-    ki_mutex_lock(&informer->wait_lock);
-    ki_version_wait *wait = ki_wait_table_next_decided(&informer->waits);
-    ki_mutex_unlock(&informer->wait_lock);
+    ki_mutex_lock(&informer->waits.lock);
+    ki_version_wait *wait = ki_wait_table_next_decided(&informer->waits.table);
+    ki_mutex_unlock(&informer->waits.lock);
     return wait;
 }
 
@@ -242,37 +243,37 @@ static bool call_next(ki_informer *informer) {
     if (!wait)
         return false;
     ki_callback callback;
-    ki_callback_enter(&callback, informer->owner);
+    ki_callback_enter(&callback, informer->options.owner);
     wait->handler(informer, wait->status, wait->user);
     ki_callback_leave(&callback);
-    ki_free(ki_engine_allocator(informer->engine), wait);
+    ki_free(ki_engine_allocator(informer->options.engine), wait);
     return true;
 }
 
 static void expire(ki_timer *timer, void *user) {
     (void)timer;
     ki_informer *informer = user;
-    ki_mutex_lock(&informer->wait_lock);
-    ki_wait_table_expire(&informer->waits, ki_engine_now(informer->engine));
+    ki_mutex_lock(&informer->waits.lock);
+    ki_wait_table_expire(&informer->waits.table, ki_engine_now(informer->options.engine));
     publish_waits(informer);
-    ki_mutex_unlock(&informer->wait_lock);
-    ki_task_post(&informer->wait_task); /* sets the timer for the next deadline */
+    ki_mutex_unlock(&informer->waits.lock);
+    ki_task_post(&informer->waits.task); /* sets the timer for the next deadline */
 }
 
 /* Sets the timer to the earliest deadline. If memory runs out, the next run of the task retries: after the next wait,
  * or the next change that decides one. */
 static void set_timer(ki_informer *informer) {
-    KI_ON_LOOP(informer->engine);
-    ki_mutex_lock(&informer->wait_lock);
-    int64_t next = ki_wait_table_next_deadline(&informer->waits);
-    ki_mutex_unlock(&informer->wait_lock);
+    KI_ON_LOOP(informer->options.engine);
+    ki_mutex_lock(&informer->waits.lock);
+    int64_t next = ki_wait_table_next_deadline(&informer->waits.table);
+    ki_mutex_unlock(&informer->waits.lock);
     if (next == INT64_MAX) {
-        ki_timer_cancel(&informer->wait_timer);
+        ki_timer_cancel(&informer->waits.timer);
         return;
     }
-    if (!informer->wait_timer.engine)
-        ki_timer_init(&informer->wait_timer, informer->engine, expire, informer);
-    ki_timer_set(&informer->wait_timer, next);
+    if (!informer->waits.timer.engine)
+        ki_timer_init(&informer->waits.timer, informer->options.engine, expire, informer);
+    ki_timer_set(&informer->waits.timer, next);
 }
 
 /* Calls one handler in each run, so that other work of the loop runs in between. */
@@ -291,29 +292,29 @@ static bool may_lack(const ki_version_wait *wait, void *user) {
 }
 
 void ki_informer_init_waits(ki_informer *informer) {
-    ki_task_init(&informer->wait_task, informer->engine, run_handlers, informer);
-    ki_wait_table_init(&informer->waits, ki_engine_allocator(informer->engine), informer->options.seed);
-    informer->waits.is_set = informer->options.selection->is_set;
-    informer->waits.may_lack = may_lack;
-    informer->waits.may_lack_user = informer;
+    ki_task_init(&informer->waits.task, informer->options.engine, run_handlers, informer);
+    ki_wait_table_init(&informer->waits.table, ki_engine_allocator(informer->options.engine), informer->options.seed);
+    informer->waits.table.is_set = informer->options.selection->is_set;
+    informer->waits.table.may_lack = may_lack;
+    informer->waits.table.may_lack_user = informer;
 }
 
 void ki_informer_cancel_waits(ki_informer *informer) {
-    KI_HELD(&informer->wait_lock);
-    informer->has_ended = true;
-    ki_wait_table_cancel_all(&informer->waits);
-    atomic_store(&informer->wait_count, 0);
-    ki_cond_broadcast(&informer->changed);
+    KI_HELD(&informer->waits.lock);
+    informer->waits.has_ended = true;
+    ki_wait_table_cancel_all(&informer->waits.table);
+    atomic_store(&informer->waits.count, 0);
+    ki_cond_broadcast(&informer->waits.changed);
 }
 
 void ki_informer_end_waits(ki_informer *informer) {
-    KI_ON_LOOP(informer->engine);
-    ki_mutex_lock(&informer->wait_lock);
+    KI_ON_LOOP(informer->options.engine);
+    ki_mutex_lock(&informer->waits.lock);
     ki_informer_cancel_waits(informer);
-    ki_mutex_unlock(&informer->wait_lock);
+    ki_mutex_unlock(&informer->waits.lock);
     while (call_next(informer)) {}
-    ki_task_cancel(&informer->wait_task);
-    ki_timer_close(&informer->wait_timer);
+    ki_task_cancel(&informer->waits.task);
+    ki_timer_close(&informer->waits.timer);
 }
 
 /* Copies a wait and its texts into one block. */
@@ -335,7 +336,7 @@ static ki_version_wait *copy_wait(const ki_allocator *allocator, const ki_versio
 
 static int64_t deadline_of(const ki_informer *informer, int64_t timeout_ms) {
     /* The clock, not ki_engine_now: a slow handler on the loop is later than that. */
-    return ki_time_after_ms(ki_engine_clock(informer->engine), timeout_ms);
+    return ki_time_after_ms(ki_engine_clock(informer->options.engine), timeout_ms);
 }
 
 /* `given` has its key, version, uid, handler and user. */
@@ -345,19 +346,19 @@ static ki_status call_after(ki_informer *informer, const ki_version_wait *given,
         return status;
     if (!given->handler)
         return ki_error_set(err, KI_ERR_INVALID, "waiting without a handler");
-    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+    const ki_allocator *allocator = ki_engine_allocator(informer->options.engine);
     ki_version_wait *wait = copy_wait(allocator, given);
     if (!wait)
         return ki_error_no_memory(err, "waiting for a change");
     wait->deadline = deadline_of(informer, timeout_ms);
-    ki_mutex_lock(&informer->wait_lock);
-    if (informer->has_ended)
+    ki_mutex_lock(&informer->waits.lock);
+    if (informer->waits.has_ended)
         status = ki_informer_set_stopped(informer, KI_ERR_CANCELLED, err);
     else
         status = add_wait(informer, wait, err);
     if (!status && wait->deadline != INT64_MAX)
-        ki_task_post(&informer->wait_task); /* sets the timer */
-    ki_mutex_unlock(&informer->wait_lock);
+        ki_task_post(&informer->waits.task); /* sets the timer */
+    ki_mutex_unlock(&informer->waits.lock);
     if (status)
         ki_free(allocator, wait);
     return status;
@@ -386,14 +387,14 @@ ki_status ki_informer_cancel_version_waits(ki_informer *informer, ki_version_han
                                            ki_error *err) {
     if (!informer)
         return ki_error_missing(err, "ki_informer_cancel_version_waits");
-    if (ki_engine_check_process(informer->engine, err))
+    if (ki_engine_check_process(informer->options.engine, err))
         return KI_ERR_STATE;
-    ki_mutex_lock(&informer->wait_lock);
-    bool found = ki_wait_table_cancel(&informer->waits, handler, user);
+    ki_mutex_lock(&informer->waits.lock);
+    bool found = ki_wait_table_cancel(&informer->waits.table, handler, user);
     if (found)
         publish_waits(informer);
-    ki_mutex_unlock(&informer->wait_lock);
+    ki_mutex_unlock(&informer->waits.lock);
     return found ? KI_OK
                  : ki_error_set(err, KI_ERR_NOT_FOUND, "no wait for the informer of %s has this handler and user",
-                                informer->selection->name);
+                                informer->options.selection->name);
 }

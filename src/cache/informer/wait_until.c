@@ -34,10 +34,10 @@ static void check_condition(until *self, const ki_event *event) {
     ki_mutex_unlock(&self->condition_lock);
     if (!is_met)
         return;
-    ki_mutex_lock(&self->informer->wait_lock);
+    ki_mutex_lock(&self->informer->waits.lock);
     self->is_met = true;
-    ki_cond_broadcast(&self->informer->changed);
-    ki_mutex_unlock(&self->informer->wait_lock);
+    ki_cond_broadcast(&self->informer->waits.changed);
+    ki_mutex_unlock(&self->informer->waits.lock);
 }
 
 static void on_event(const ki_event *event, void *user) {
@@ -54,7 +54,7 @@ static ki_status begin(ki_informer *informer, ki_wait_condition condition, void 
     static const ki_handler handler = {
         .on_add = on_event, .on_update = on_event, .on_delete = on_event, .on_synced = on_synced, .on_removed = release
     };
-    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+    const ki_allocator *allocator = ki_engine_allocator(informer->options.engine);
     until *self = ki_alloc_zero(allocator, sizeof *self);
     if (!self)
         return ki_error_no_memory(err, "waiting for a condition");
@@ -83,31 +83,31 @@ static ki_status result_of(ki_informer *informer, bool is_met, bool is_done, ki_
     if (is_done)
         return ki_informer_set_stopped(informer, KI_ERR_CANCELLED, err);
     char why[KI_INFORMER_WHY_MAX];
-    return ki_error_set(err, KI_ERR_TIMEOUT, "the condition on %s was not met in time (%s)", informer->selection->name,
-                        ki_informer_why(informer, why));
+    return ki_error_set(err, KI_ERR_TIMEOUT, "the condition on %s was not met in time (%s)",
+                        informer->options.selection->name, ki_informer_why(informer, why));
 }
 
 ki_status ki_informer_wait_until(ki_informer *informer, ki_wait_condition condition, void *user, int64_t timeout_ms,
                                  ki_error *err) {
     if (!informer || !condition)
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_wait_until without an informer or a condition");
-    if (ki_engine_check_process(informer->engine, err))
+    if (ki_engine_check_process(informer->options.engine, err))
         return KI_ERR_STATE;
-    if (ki_callback_is_inside(informer->owner) || ki_engine_on_loop(informer->engine))
+    if (ki_callback_is_inside(informer->options.owner) || ki_engine_on_loop(informer->options.engine))
         return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for %s on a thread that it needs",
-                            informer->selection->name);
+                            informer->options.selection->name);
     int64_t deadline = ki_deadline_of_timeout(timeout_ms);
     until *self;
     ki_registration registration;
     ki_status status = begin(informer, condition, user, &self, &registration, err);
     if (status)
         return status;
-    ki_mutex_lock(&informer->wait_lock);
+    ki_mutex_lock(&informer->waits.lock);
     bool in_time = true;
     while (!self->is_met && !ki_informer_has_ended(informer) && in_time)
-        in_time = ki_engine_wait(informer->engine, &informer->changed, &informer->wait_lock, deadline);
+        in_time = ki_engine_wait(informer->options.engine, &informer->waits.changed, &informer->waits.lock, deadline);
     bool is_met = self->is_met, is_done = ki_informer_has_ended(informer);
-    ki_mutex_unlock(&informer->wait_lock);
+    ki_mutex_unlock(&informer->waits.lock);
     ki_mutex_lock(&self->condition_lock); /* waits for a running call; later calls do not use `user` */
     self->is_done = true;
     ki_mutex_unlock(&self->condition_lock);

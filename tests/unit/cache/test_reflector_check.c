@@ -170,7 +170,7 @@ TEST(a_requested_relist_replaces_a_version_check) {
     s.source.trace[0] = '\0';
     play_each(
         &s, "wait 90000; fail timeout; wait 1000; ? watch rv=10; open; wait 90000; fail timeout; wait 1000; ? " CHECK);
-    ki_reflector_relist(&s.informer->feeds[0]->reflector);
+    ki_reflector_relist(&s.informer->feeds.list[0]->reflector);
     settle(&s);
     play(&s, "? cancel, list limit=500");
     close_stage(&s);

@@ -58,10 +58,10 @@ static void wait_for(void *user) {
 
 /* Returns once it waits; `*ret` may not be moved. */
 static void begin_to_wait(waiter *ret, const stage *s, const char *key, const char *version) {
-    size_t before = atomic_load(&s->informer->wait_count);
+    size_t before = atomic_load(&s->informer->waits.count);
     *ret = (waiter){ .informer = s->informer, .key = key, .version = version, .timeout_ms = -1, .err = KI_ERROR_INIT };
     assert_int_equal(ki_thread_start(&ret->thread, "waiter", wait_for, ret, NULL), KI_OK);
-    while (atomic_load(&s->informer->wait_count) == before)
+    while (atomic_load(&s->informer->waits.count) == before)
         sched_yield();
 }
 
@@ -95,7 +95,7 @@ TEST(the_waits_that_the_end_of_a_list_looks_at_are_work) {
                 ki_informer_wait_for_deletion_async(s.informer, "default/a", NULL, -1, on_version, &late, NULL), KI_OK);
         }
         engine_of_list = s.engine.engine;
-        s.informer->on_deltas = note_work_left;
+        s.informer->observer.on_deltas = note_work_left;
         left_after_list = INT_MIN;
         play_each(&s, "error 410; wait 1600; {20: a=15}");
         assert_int_not_equal(left_after_list, INT_MIN);
@@ -135,7 +135,7 @@ TEST(a_wait_ends_with_the_change_it_waits_for) {
         play_all(&s, cases[i].lines);
         ki_thread_join(&w.thread);
         assert_int_equal(w.status, KI_OK);
-        assert_int_equal(atomic_load(&s.informer->wait_count), 0);
+        assert_int_equal(atomic_load(&s.informer->waits.count), 0);
         close_stage(&s);
     }
 }
@@ -186,7 +186,7 @@ TEST(a_wait_for_what_is_there_does_not_wait) {
             fail_msg("%s at %s: %s", w.key ? w.key : "all", w.version ? w.version : "NULL", ki_status_name(w.status));
         assert_int_equal(w.err.code, w.status);
     }
-    assert_int_equal(atomic_load(&s.informer->wait_count), 0);
+    assert_int_equal(atomic_load(&s.informer->waits.count), 0);
     close_stage(&s);
 }
 
@@ -197,7 +197,7 @@ TEST(what_came_and_went_at_once_has_been_seen_though_more_is_queued) {
     begin_to_wait(&w, &s, "default/x", "11");
     /* One unit of work at a time: the queue has more when x is gone, and the copy is still at 10. */
     play(&s, "+x=11; -x=12; +y=13");
-    while (atomic_load(&s.informer->wait_count) && ki_engine_timeout(s.engine.engine) == 0)
+    while (atomic_load(&s.informer->waits.count) && ki_engine_timeout(s.engine.engine) == 0)
         assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
     ki_thread_join(&w.thread);
     assert_int_equal(w.status, KI_OK);
@@ -280,7 +280,7 @@ TEST(a_wait_for_a_deletion_ends_once_the_key_has_another_uid_or_no_object) {
         settle(&s);
         if (strcmp(called, "one=ok ") != 0)
             fail_msg("%s: \"%s\"", cases[i].name, called);
-        assert_int_equal(atomic_load(&s.informer->wait_count), 0);
+        assert_int_equal(atomic_load(&s.informer->waits.count), 0);
         close_stage(&s);
     }
 }
@@ -479,7 +479,7 @@ TEST(a_stop_that_no_step_follows_ends_every_wait) {
     ki_thread_join(&sync.thread);
     assert_int_equal(version.status, KI_ERR_CANCELLED);
     assert_int_equal(sync.status, KI_ERR_CANCELLED);
-    assert_int_equal(atomic_load(&s.informer->wait_count), 0);
+    assert_int_equal(atomic_load(&s.informer->waits.count), 0);
     close_stage(&s);
 }
 

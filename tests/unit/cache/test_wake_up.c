@@ -195,8 +195,8 @@ static void remove_after_change(const ki_deltas *deltas, void *user) {
 
 static void queue_and_remove(void *user) {
     stage *s = user;
-    s->informer->on_deltas = remove_after_change;
-    s->informer->observer = (void *)s;
+    s->informer->observer.on_deltas = remove_after_change;
+    s->informer->observer.user = (void *)s;
     queue_changes(s);
 }
 
