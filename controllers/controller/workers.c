@@ -1,5 +1,6 @@
 /* workers.c: starts reconciles: on threads, or in turns on the loop of a stepped engine. */
 #include "controllers/controller/controller.h"
+#include "controllers/workqueue/workqueue.h"
 #include "src/base/assert.h"
 #include "src/base/log.h"
 
@@ -89,6 +90,7 @@ static ki_status start_thread(ki_controller *controller, ki_error *err) {
 void ki_controller_start_threads(ki_controller *controller) {
     KI_ON_LOOP(controller->engine);
     KI_ASSERT(ki_engine_is_threaded(controller->engine));
+    ki_workqueue_forget_on_ready(controller->queue);
     ki_error err = KI_ERROR_INIT;
     while (controller->thread_count < controller->workers && may_start_thread(controller)) {
         if (start_thread(controller, &err) == KI_OK)

@@ -2,6 +2,7 @@
  * callbacks. */
 #include "controllers/workqueue/parts.h"
 
+#include "controllers/workqueue/workqueue.h"
 #include "src/base/assert.h"
 
 enum {
@@ -66,6 +67,13 @@ void ki_work_on_loop(ki_task *task, void *user) {
         queue->on_ready(queue, queue->user);
     if (is_drained && queue->on_drained)
         queue->on_drained(queue, queue->user);
+}
+
+void ki_workqueue_forget_on_ready(ki_workqueue *queue) {
+    KI_ON_LOOP(queue->engine);
+    ki_mutex_lock_short(&queue->lock);
+    queue->on_ready = NULL;
+    ki_mutex_unlock(&queue->lock);
 }
 
 void ki_work_on_timer(ki_timer *timer, void *user) {

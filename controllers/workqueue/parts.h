@@ -69,7 +69,6 @@ struct ki_workqueue {
     size_t key_size; /* 0: strings */
     bool by_priority;
     bool is_measured; /* durations are measured: the queue has a name */
-    void (*on_ready)(ki_workqueue *queue, void *user);
     void (*on_drained)(ki_workqueue *queue, void *user);
     void *user;
 
@@ -91,6 +90,7 @@ struct ki_workqueue {
     ki_heap waiting;         /* rank: the time at which the key becomes ready */
     ki_work_list processing; /* oldest `started_at` first */
     size_t ready_count;
+    void (*on_ready)(ki_workqueue *queue, void *user); /* only the loop changes it */
     int64_t timer_at; /* the time that the timer has, or that the posted task will set; KI_WORK_NEVER: none */
 
     size_t sleeping; /* threads that wait for ready_cond */

@@ -297,7 +297,7 @@ const ki_shared_informer_options *ki_informer_made_with(const ki_informer *infor
 }
 
 ki_transform_step ki_informer_transform_step(const ki_informer *informer) {
-    return (ki_transform_step){ informer->settings.transform.transform, informer->settings.transform.user };
+    return informer->settings.transform;
 }
 
 void ki_informer_observe(ki_informer *informer, void (*on_deltas)(const ki_deltas *deltas, void *user), void *user) {

@@ -1,12 +1,14 @@
 /* test_controller.c: what a controller does with its keys, on one thread in virtual time: results, retries, deferral,
- * order, rejections, metrics. */
+ * order, rejections, metrics; and what a key costs the loop where threads work. */
 #include "controllers/controller/controller.h"
+#include "controllers/workqueue/parts.h"
 #include "src/base/error.h"
 #include "src/factory/factory.h"
 #include "tests/support/controller_stage.h"
 #include "tests/support/metrics_library.h"
 #include "tests/support/test.h"
 
+#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -598,4 +600,48 @@ CONTROLLER_TEST(a_key_that_is_put_back_is_handed_out_again) {
     const char *key = ki_workqueue_get(queue, 0, NULL);
     assert_string_equal(key, "a");
     assert_int_equal(ki_workqueue_done(queue, key), KI_OK);
+}
+
+/* --- threads ------------------------------------------------------------------------------------------------------ */
+
+typedef struct watched_key {
+    sem_t reconciled, looked;
+    ki_status added;
+    bool is_task_posted;
+} watched_key;
+
+static ki_status note_reconcile(ki_reconcile *call, const char *key, void *user, ki_error *err) {
+    (void)call, (void)key, (void)err;
+    watched_key *self = user;
+    sem_post(&self->reconciled);
+    return KI_OK;
+}
+
+/* On the loop, which runs no task until this returns. */
+static void add_a_key(void *user) {
+    watched_key *self = user;
+    ki_workqueue *queue = ki_controller_queue(stage.controller);
+    self->added = ki_workqueue_add(queue, "ns/b");
+    sem_wait(&self->reconciled);
+    self->is_task_posted = atomic_load(&queue->task.queued);
+    sem_post(&self->looked);
+}
+
+TEST(a_key_that_a_thread_takes_posts_no_task_to_the_loop) {
+    watched_key self = { .added = KI_ERR_STATE };
+    sem_init(&self.reconciled, 0, 0);
+    sem_init(&self.looked, 0, 0);
+    stage_open_threaded(&stage, NULL);
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = note_reconcile, .user = &self));
+    stage_add("ns/a");
+    sem_wait(&self.reconciled); /* the threads have started */
+
+    assert_int_equal(ki_engine_post(stage.engine.engine, 0, add_a_key, &self, NULL, NULL), KI_OK);
+    sem_wait(&self.looked);
+
+    assert_int_equal(self.added, KI_OK);
+    assert_false(self.is_task_posted);
+    stage_close(&stage);
+    sem_destroy(&self.reconciled);
+    sem_destroy(&self.looked);
 }
