@@ -176,7 +176,7 @@ void sim_client_note_restore(sim_world *world) {
     uint64_t revision = kt_cluster_revision(world->servers[0].cluster);
     for (unsigned i = 0; i < world->client.informer_count; i++) {
         sim_informer *informer = &world->client.informers[i];
-        uint64_t version = informer->removal.is_begun ? 0 : version_of(informer);
+        uint64_t version = informer->is_removed ? 0 : version_of(informer);
         if (version > revision)
             informer->version_before_restore = version;
     }
@@ -188,7 +188,7 @@ uint64_t sim_client_version_limit(sim_world *world) {
         return 0;
     for (unsigned i = 0; i < world->client.informer_count; i++) {
         sim_informer *informer = &world->client.informers[i];
-        if (informer->removal.is_begun || version_of(informer) < informer->version_before_restore)
+        if (informer->is_removed || version_of(informer) < informer->version_before_restore)
             informer->version_before_restore = 0;
         if (informer->version_before_restore && informer->version_before_restore < first)
             first = informer->version_before_restore;

@@ -327,11 +327,10 @@ static void on_answer(ki_informer *informer, const char *key, const ki_object *o
 /* Returns what the function that asks must return if it has memory. */
 static ki_status expected_status(const sim_fetch *fetch) {
     const sim_informer *informer = informer_of(fetch);
-    if (informer->removal.is_begun)
+    if (informer->is_removed)
         return KI_ERR_CANCELLED;
-    return informer->options.selection.ns >= 0 && (unsigned)informer->options.selection.ns != sim_key_ns(fetch->key)
-               ? KI_ERR_INVALID
-               : KI_OK;
+    return informer->selection.ns >= 0 && (unsigned)informer->selection.ns != sim_key_ns(fetch->key) ? KI_ERR_INVALID
+                                                                                                     : KI_OK;
 }
 
 /* As the library sees it: the next attempt of a blocked informer is under way, too. */

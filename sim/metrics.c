@@ -17,10 +17,10 @@ enum {
 };
 
 static void labels_of(const sim_informer *informer, char labels[LABELS_MAX]) {
-    const char *selector = sim_selector_text(informer->options.selection.selector);
+    const char *selector = sim_selector_text(informer->selection.selector);
     char ns[16] = "";
-    if (informer->options.selection.ns >= 0)
-        snprintf(ns, sizeof ns, "ns%d", informer->options.selection.ns);
+    if (informer->selection.ns >= 0)
+        snprintf(ns, sizeof ns, "ns%d", informer->selection.ns);
     snprintf(labels, LABELS_MAX,
              "{name=\"\",group=\"\",version=\"v1\",resource=\"configmaps\",namespace=\"%s\",label_selector=\"%s\","
              "field_selector=\"\",keep=\"%s\"",

@@ -68,15 +68,15 @@ static bool give(sim_world *world, unsigned index, unsigned set) {
               set & 4 ? " ns2" : "", ki_status_name(status));
     if (status == KI_ERR_NO_MEMORY)
         return false;
-    if (status != (informer->removal.is_begun ? KI_ERR_STATE : KI_OK))
+    if (status != (informer->is_removed ? KI_ERR_STATE : KI_OK))
         sim_fail(world, "informer %u: setting namespaces: %s", index, ki_error_message(&err));
-    for (unsigned ns = 0; ns < SIM_NAMESPACES && !informer->removal.is_begun; ns++) {
+    for (unsigned ns = 0; ns < SIM_NAMESPACES && !informer->is_removed; ns++) {
         if (informer->namespaces.now & ~set & 1u << ns) {
             informer->namespaces.left |= 1u << ns;
             informer->namespaces.left_at[ns] = world->now;
         }
     }
-    if (!informer->removal.is_begun) {
+    if (!informer->is_removed) {
         if (was_complete)
             informer->namespaces.last_complete = informer->namespaces.given;
         note_added(world, &informer->namespaces, set);
@@ -129,7 +129,7 @@ bool sim_namespaces_must_have(const sim_world *world, const sim_informer *inform
     return (namespaces->now & ~namespaces->left) >> ns & 1 && state->n && !state->is_poisoned &&
            state->last_write <= namespaces->write_at_add[ns] &&
            namespaces->restores_at_add[ns] == world->truth.restores &&
-           sim_truth_is_selected(&world->truth, &informer->options.selection, state->n);
+           sim_truth_is_selected(&world->truth, &informer->selection, state->n);
 }
 
 /* The namespace is in the cache since the last check. */

@@ -443,7 +443,7 @@ static void lose_deletions(const sim_exchange *exchange) {
         snprintf(path, sizeof path, "/namespaces/ns%u/", sim_key_ns(key));
         bool is_covered = !strstr(exchange->target, "/namespaces/") || strstr(exchange->target, path);
         if (!is_covered || !informer->witness.expected[key] ||
-            sim_truth_is_selected(&world->truth, &informer->options.selection, state->n))
+            sim_truth_is_selected(&world->truth, &informer->selection, state->n))
             continue;
         SIM_TRACE(world, "request %llu: the deletion of %s is never sent", (unsigned long long)exchange->number,
                   sim_key_text(key));

@@ -97,7 +97,7 @@ static void check_memory(sim_world *world, ki_informer *informer, size_t count) 
 static void check_store(sim_world *world, sim_informer *informer) {
     const sim_truth *truth = &world->truth;
     check_snapshot(world, informer);
-    if (informer->removal.is_begun)
+    if (informer->is_removed)
         return;
     ki_snapshot *snapshot = ki_informer_snapshot(informer->informer);
     uint64_t present[SIM_KEYS];
@@ -106,7 +106,7 @@ static void check_store(sim_world *world, sim_informer *informer) {
         uint64_t n = present[key];
         if (!n)
             continue;
-        if (!sim_truth_is_selected(truth, &informer->options.selection, n))
+        if (!sim_truth_is_selected(truth, &informer->selection, n))
             sim_fail(world, "the store has %s at write %llu, which is not selected", sim_key_text(key),
                      (unsigned long long)n);
         if (!sim_namespaces_may_have(world, informer, key))
@@ -117,7 +117,7 @@ static void check_store(sim_world *world, sim_informer *informer) {
                      (unsigned long long)informer->newest_shown[key]);
         informer->newest_shown[key] = n;
     }
-    sim_deleted_check(&informer->deleted.objects, world, informer->informer, present, informer->namespaces.left);
+    sim_deleted_check(&informer->deleted, world, informer->informer, present, informer->namespaces.left);
     if (!ki_snapshot_has_index(snapshot, KI_NAMESPACE_INDEX) ||
         (ki_snapshot_has_index(snapshot, "label") == (informer->plan->keep == KI_KEEP_KEYS)))
         sim_fail(world, "an index is missing");
@@ -159,7 +159,7 @@ static uint32_t first_difference(sim_world *world, const sim_informer *informer,
     for (uint32_t key = 0; key < SIM_KEYS; key++) {
         uint64_t n = world->truth.keys[key].n;
         bool is_expected =
-            sim_truth_is_selected(&world->truth, &informer->options.selection, n) && sim_namespaces_have(informer, key);
+            sim_truth_is_selected(&world->truth, &informer->selection, n) && sim_namespaces_have(informer, key);
         if (present[key] != (is_expected ? n : 0))
             return key;
     }
@@ -208,7 +208,7 @@ void sim_oracle_report(sim_world *world) {
     for (unsigned i = 0; i < client->informer_count; i++) {
         const sim_informer *informer = &client->informers[i];
         ki_health health;
-        if (informer->removal.is_begun)
+        if (informer->is_removed)
             continue;
         ki_informer_health(informer->informer, &health);
         uint32_t key = first_difference(world, informer, present);

@@ -49,8 +49,8 @@ static void make_informers(sim_plan *plan, sim_random *random) {
     plan->informer_count = counts[sim_below(random, 6)];
     for (unsigned i = 0; i < plan->informer_count; i++) {
         sim_informer_plan *informer = &plan->informers[i];
-        informer->options.selection.ns = sim_chance(random, 60) ? -1 : (int)sim_below(random, SIM_NAMESPACES);
-        informer->options.selection.selector = sim_chance(random, 50) ? 0 : (unsigned)sim_below(random, SIM_SELECTORS);
+        informer->selection.ns = sim_chance(random, 60) ? -1 : (int)sim_below(random, SIM_NAMESPACES);
+        informer->selection.selector = sim_chance(random, 50) ? 0 : (unsigned)sim_below(random, SIM_SELECTORS);
         plan->client_no_streaming_list =
             sim_chance(random, 50); /* the last draw counts: the seeds stay the same runs */
         informer->page_size = pages[sim_below(random, 6)];
@@ -124,7 +124,7 @@ static void make_pauses(sim_plan *plan, sim_random *random) {
 static ki_keep draw_keep(const sim_plan *plan, const sim_informer_plan *informer, sim_random *random) {
     ki_keep keep =
         sim_chance(random, 50) ? KI_KEEP_OBJECT : (ki_keep)sim_between(random, KI_KEEP_METADATA, KI_KEEP_KEYS);
-    bool are_versions_states = !sim_plan_has(plan, SIM_RESTORE) && informer->options.selection.selector == 0;
+    bool are_versions_states = !sim_plan_has(plan, SIM_RESTORE) && informer->selection.selector == 0;
     return keep == KI_KEEP_KEYS && !are_versions_states ? KI_KEEP_VIEW : keep;
 }
 
@@ -235,14 +235,14 @@ void sim_plan_print(const sim_plan *plan) {
            plan->client_no_streaming_list ? "lists" : "streams", plan->keep_fetched_ms);
     for (unsigned i = 0; i < plan->informer_count; i++) {
         const sim_informer_plan *informer = &plan->informers[i];
-        const char *selector = sim_selector_text(informer->options.selection.selector);
+        const char *selector = sim_selector_text(informer->selection.selector);
         if (i == 0 && plan->consistency_check_ms)
             printf("  consistency checks every %" PRId64 " ms\n", plan->consistency_check_ms);
         printf("  informer %u: namespace %d, %s, pages of %" PRId64 ", resync %" PRId64
                " ms, %u handlers%s%s, keeps %s, packs "
                "from %" PRId64 " bytes, limit %zu bytes, deleted objects for %" PRId64 " ms\n",
-               i, informer->options.selection.ns, selector ? selector : "no selector", informer->page_size,
-               informer->resync_ms, informer->handlers, informer->queue == KI_QUEUE_DELTA_FIFO ? ", DeltaFIFO" : "",
+               i, informer->selection.ns, selector ? selector : "no selector", informer->page_size, informer->resync_ms,
+               informer->handlers, informer->queue == KI_QUEUE_DELTA_FIFO ? ", DeltaFIFO" : "",
                informer->has_transform ? ", transforms" : "", ki_keep_name(informer->keep), informer->pack_from,
                informer->memory_limit, informer->keep_deleted_ms);
     }

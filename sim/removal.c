@@ -95,7 +95,7 @@ static void ask_again(void *user, uint64_t argument) {
 static void note_removal(sim_world *world, unsigned index) {
     sim_client *client = &world->client;
     sim_informer *informer = &client->informers[index];
-    informer->removal.is_begun = true;
+    informer->is_removed = true;
     informer->removed_at = world->now;
     informer->handler_time_at_removal = world->handler_time;
     for (size_t i = 0; i < client->handler_count; i++) {

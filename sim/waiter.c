@@ -28,7 +28,7 @@ static void check_cache(const sim_wait *wait) {
             truth->keys[write->key].has_undetectable_loss || !present[write->key] ||
             sim_network_has_overtaken_event(world, wait->informer, write->key))
             continue;
-        if (present[write->key] < n && sim_truth_is_selected(truth, &informer->options.selection, n))
+        if (present[write->key] < n && sim_truth_is_selected(truth, &informer->selection, n))
             sim_fail(world, "the wait for version %" PRIu64 " ended with ok, but %s is at write %" PRIu64,
                      wait->version, sim_key_text(write->key), present[write->key]);
     }

@@ -1,6 +1,6 @@
-/* informer_parts.h: the struct of an informer and its parts, for the files that implement it: shared_informer.c (creation, start,
- * stop), feed.c (its sources), process_item.c (processes one item), registration.c (handlers), settings.c,
- * informer_health.c, informer_memory.c, packing.c, namespace_check.c, namespace_set.c, informer_read.c,
+/* informer_parts.h: the struct of an informer and its parts, for the files that implement it: shared_informer.c
+ * (creation, start, stop), feed.c (its sources), process_item.c (processes one item), registration.c (handlers),
+ * settings.c, informer_health.c, informer_memory.c, packing.c, namespace_check.c, namespace_set.c, informer_read.c,
  * informer_deleted.c, removal.c, wait_for_sync.c and wait_for.c. */
 #ifndef KI_CACHE_INFORMER_PARTS_H
 #define KI_CACHE_INFORMER_PARTS_H

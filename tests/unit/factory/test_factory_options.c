@@ -177,7 +177,7 @@ TEST(a_factory_changes_the_options_of_its_informers) {
     ki_error err = KI_ERROR_INIT;
     open_host_with(&h, KI_FACTORY_OPTIONS(.namespace_name = "shop", .resync_ms = 5000, .tweak = tweak, .user = &calls));
     assert_int_equal(ki_factory_informer(h.factory, KI_EVENTS, NULL, &events, NULL), KI_OK);
-    assert_string_equal(events->selection->name, "events in shop (type=Warning)");
+    assert_string_equal(events->options.selection->name, "events in shop (type=Warning)");
     assert_int_equal(events->options.given.resync_ms, 5000);
     const ki_informer_options same = KI_INFORMER_OPTIONS(.field_selector = "type=Warning");
     assert_int_equal(ki_factory_informer(h.factory, KI_EVENTS, &same, &again, NULL), KI_OK);
@@ -188,7 +188,7 @@ TEST(a_factory_changes_the_options_of_its_informers) {
                      KI_OK);
     assert_int_equal(pods->options.given.resync_ms, 1000);
     assert_int_equal(ki_factory_informer_by_name(h.factory, "widgets.example.com", NULL, &widgets, NULL), KI_OK);
-    assert_string_equal(widgets->selection->label_selector, "by=name");
+    assert_string_equal(widgets->options.selection->label_selector, "by=name");
     assert_int_equal(calls, 5);
     /* What it makes of them is checked as what the program asks for. */
     assert_int_equal(ki_factory_informer(h.factory, KI_SECRETS, NULL, &again, &err), KI_ERR_INVALID);
@@ -214,8 +214,8 @@ TEST(a_factory_s_transform_is_that_of_informers_without_one) {
     assert_int_equal(ki_factory_informer(h.factory, KI_PODS, NULL, &pods, NULL), KI_OK);
     assert_int_equal(ki_factory_informer(h.factory, KI_NODES, NULL, &nodes, NULL), KI_OK);
     assert_int_equal(ki_informer_set_transform(nodes, keep_too, NULL, NULL), KI_OK);
-    assert_true(pods->transform == keep && pods->transform_user == &user);
-    assert_true(nodes->transform == keep_too && nodes->transform_user == NULL);
+    assert_true(pods->settings.transform.transform == keep && pods->settings.transform.user == &user);
+    assert_true(nodes->settings.transform.transform == keep_too && nodes->settings.transform.user == NULL);
     close_host(&h);
 }
 
