@@ -84,13 +84,6 @@ static const kt_rule endpoint_slices[] = {
     KT_CHOICE("addressType", KT_IF_GIVEN, "FQDN,IPv4,IPv6"),
     KT_KEEP_UNSHOWN("addressType"),
     KT_REQUIRED("endpoints[].addresses", ""),
-    KT_TEXT("endpoints[].nodeName", KT_IF_GIVEN, kt_check_subdomain),
-    KT_TEXT("endpoints[].hints.forZones[].name", KT_ALWAYS, kt_check_value),
-    KT_TEXT("endpoints[].hints.forNodes[].name", KT_ALWAYS, kt_check_subdomain),
-    KT_TEXT("endpoints[].hostname", KT_IF_GIVEN, kt_check_dns_label),
-    KT_TEXT("ports[].name", KT_IF_FILLED, kt_check_dns_label),
-    KT_CHOICE("ports[].protocol", KT_IF_GIVEN, "SCTP,TCP,UDP"),
-    KT_TEXT("ports[].appProtocol", KT_IF_GIVEN, kt_check_key),
 };
 
 static const kt_rule endpoints[] = {

@@ -8,7 +8,10 @@
 #include <stdio.h>
 
 enum {
-    FIELD_SIZE = 96
+    FIELD_SIZE = 96,
+    CHOICES_MAX = 8,
+    PARTS_MAX = 32, /* requests, constraints, configurations; selectors of a request */
+    CONSUMERS_MAX = 256
 };
 
 /* Checks a request, or one of those of which the first available one is taken. */
@@ -23,6 +26,8 @@ static void check_devices(kt_checked *c, const char *path, yyjson_val *request) 
         kt_validate_add(c->causes, KT_CAUSE_INVALID, class, true, why, "%s.deviceClassName", path);
     if (mode.size)
         kt_check_choice(c->causes, path, "allocationMode", yyjson_obj_get(request, "allocationMode"), "All,ExactCount");
+    snprintf(field, sizeof field, "%s.selectors", path);
+    kt_check_most(c->causes, field, yyjson_obj_get(request, "selectors"), PARTS_MAX);
     snprintf(field, sizeof field, "%s.count", path);
     if (ki_str_equals(mode, "All") && yyjson_get_sint(number))
         kt_add_json(c, field, number, "must not be specified when allocationMode is 'All'");
@@ -42,8 +47,18 @@ static void check_name(kt_checked *c, const char *path, yyjson_val *list, size_t
 }
 
 static void check_requests(kt_checked *c, const char *base, yyjson_val *spec) {
-    yyjson_val *requests = yyjson_obj_get(yyjson_obj_get(spec, "devices"), "requests"), *request, *choice;
+    static const char *const parts[] = { "constraints", "config" };
+    yyjson_val *devices = yyjson_obj_get(spec, "devices"), *requests = yyjson_obj_get(devices, "requests");
+    yyjson_val *request, *choice;
     size_t index, count, at, choice_count;
+    char field[FIELD_SIZE];
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        snprintf(field, sizeof field, "%s.devices.%s", base, parts[i]);
+        kt_check_most(c->causes, field, yyjson_obj_get(devices, parts[i]), PARTS_MAX);
+    }
+    snprintf(field, sizeof field, "%s.devices.requests", base);
+    if (!kt_check_most(c->causes, field, requests, PARTS_MAX))
+        return;
     yyjson_arr_foreach(requests, index, count, request) {
         yyjson_val *choices = yyjson_obj_get(request, "firstAvailable");
         bool has_choices = yyjson_arr_size(choices), is_exact = kt_json_has(request, "exactly");
@@ -60,9 +75,10 @@ static void check_requests(kt_checked *c, const char *base, yyjson_val *spec) {
             snprintf(inner, sizeof inner, "%s.exactly", path);
             check_devices(c, inner, yyjson_obj_get(request, "exactly"));
         }
+        snprintf(inner, sizeof inner, "%s.firstAvailable", path);
+        if (is_exact || !kt_check_most(c->causes, inner, choices, CHOICES_MAX))
+            continue;
         yyjson_arr_foreach(choices, at, choice_count, choice) {
-            if (is_exact)
-                break;
             snprintf(inner, sizeof inner, "%s.firstAvailable[%zu]", path, at);
             check_name(c, inner, choices, at, choice);
             check_devices(c, inner, choice);
@@ -79,6 +95,7 @@ void kt_check_resource_claim(kt_checked *c) {
 void kt_check_resource_claim_status(kt_checked *c) {
     yyjson_val *status = yyjson_obj_get(c->root, "status"), *old = yyjson_obj_get(c->old, "status");
     yyjson_val *allocation = yyjson_obj_get(status, "allocation"), *before = yyjson_obj_get(old, "allocation");
+    kt_check_most(c->causes, "status.reservedFor", yyjson_obj_get(status, "reservedFor"), CONSUMERS_MAX);
     if (yyjson_arr_size(yyjson_obj_get(status, "reservedFor")) && !yyjson_is_obj(allocation))
         kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "status.reservedFor", KI_STR(""),
                       "may not be specified when `allocated` is not set");

@@ -14,7 +14,12 @@
 
 enum {
     FIELD_SIZE = 128,
-    PORT_MAX = 65535
+    PORT_MAX = 65535,
+    /* of a slice */
+    ADDRESSES_MAX = 100,
+    ENDPOINTS_MAX = 1000,
+    HINTS_MAX = 8,
+    PORTS_MAX = 20000
 };
 
 /* ---- endpoints ---- */
@@ -76,38 +81,68 @@ static void check_slice_address(kt_checked *c, size_t at, size_t index, ki_str t
     kt_check_reachable(c->causes, field.text, text, &address);
 }
 
-/* Checks that a list of an endpoint's hints names nothing twice. */
-static void check_hints(kt_checked *c, size_t at, const char *name, yyjson_val *list) {
+/* Checks a list of an endpoint's hints. Returns false if it is too long. */
+static bool check_hints(kt_checked *c, size_t at, const char *name, yyjson_val *list, kt_text_check *check_name) {
+    kt_place place = kt_place_of("endpoints[%zu].hints.%s", at, name);
     size_t index, count;
     yyjson_val *one;
+    if (!kt_check_most(c->causes, place.text, list, HINTS_MAX))
+        return false;
     yyjson_arr_foreach(list, index, count, one) {
         ki_str text = kt_json_get_str(one, "name");
+        kt_place field = kt_place_of("%s[%zu].name", place.text, index);
+        check_name(c->causes, field.text, text);
         if (kt_is_earlier(list, index, "name", text))
-            kt_validate_add(c->causes, KT_CAUSE_DUPLICATE, text, true, "", "endpoints[%zu].hints.%s[%zu].name", at,
-                            name, index);
+            kt_causes_add(c->causes, KT_CAUSE_DUPLICATE, field.text, text, "");
     }
+    return true;
+}
+
+/* `family`: as for check_slice_address; -1: addresses of an unknown type. */
+static void check_endpoint(kt_checked *c, size_t at, yyjson_val *endpoint, int family) {
+    static const kt_rule rules[] = {
+        KT_TEXT("nodeName", KT_IF_GIVEN, kt_check_subdomain),
+        KT_TEXT("hostname", KT_IF_GIVEN, kt_check_dns_label),
+    };
+    yyjson_val *addresses = yyjson_obj_get(endpoint, "addresses"), *hints = yyjson_obj_get(endpoint, "hints"), *one;
+    size_t index, count;
+    kt_check_most(c->causes, kt_place_of("endpoints[%zu].addresses", at).text, addresses, ADDRESSES_MAX);
+    yyjson_arr_foreach(addresses, index, count, one) {
+        if (family >= 0)
+            check_slice_address(c, at, index, kt_json_str(one), family);
+    }
+    KT_CHECK_RULES(c->causes, kt_place_of("endpoints[%zu]", at).text, endpoint, rules);
+    if (check_hints(c, at, "forZones", yyjson_obj_get(hints, "forZones"), kt_check_value))
+        check_hints(c, at, "forNodes", yyjson_obj_get(hints, "forNodes"), kt_check_subdomain);
 }
 
 void kt_check_endpoint_slice(kt_checked *c) {
+    static const kt_rule port_rules[] = {
+        KT_TEXT("name", KT_IF_FILLED, kt_check_dns_label),
+        KT_CHOICE("protocol", KT_IF_GIVEN, "SCTP,TCP,UDP"),
+        KT_TEXT("appProtocol", KT_IF_GIVEN, kt_check_key),
+    };
     ki_str type = kt_json_get_str(c->root, "addressType");
     yyjson_val *endpoints = yyjson_obj_get(c->root, "endpoints"), *ports = yyjson_obj_get(c->root, "ports"), *one;
-    int family = ki_str_equals(type, "IPv4") ? 4 : ki_str_equals(type, "IPv6") ? 6 : 0;
-    bool is_known = family || ki_str_equals(type, "FQDN");
-    size_t index, count, at, address_count;
-    yyjson_val *address;
-    yyjson_arr_foreach(endpoints, index, count, one) {
-        yyjson_val *hints = yyjson_obj_get(one, "hints");
-        if (kt_causes_is_full(c->causes))
-            break;
-        yyjson_arr_foreach(yyjson_obj_get(one, "addresses"), at, address_count, address) {
-            if (is_known)
-                check_slice_address(c, index, at, kt_json_str(address), family);
+    int family = ki_str_equals(type, "IPv4")   ? 4
+                 : ki_str_equals(type, "IPv6") ? 6
+                 : ki_str_equals(type, "FQDN") ? 0
+                                               : -1;
+    size_t index, count;
+    if (kt_check_most(c->causes, "endpoints", endpoints, ENDPOINTS_MAX)) {
+        yyjson_arr_foreach(endpoints, index, count, one) {
+            if (kt_causes_is_full(c->causes))
+                break;
+            check_endpoint(c, index, one, family);
         }
-        check_hints(c, index, "forZones", yyjson_obj_get(hints, "forZones"));
-        check_hints(c, index, "forNodes", yyjson_obj_get(hints, "forNodes"));
     }
+    if (!kt_check_most(c->causes, "ports", ports, PORTS_MAX))
+        return;
     yyjson_arr_foreach(ports, index, count, one) {
         ki_str name = kt_json_get_str(one, "name");
+        if (kt_causes_is_full(c->causes))
+            break;
+        KT_CHECK_RULES(c->causes, kt_place_of("ports[%zu]", index).text, one, port_rules);
         if (kt_is_earlier(ports, index, "name", name))
             kt_validate_add(c->causes, KT_CAUSE_DUPLICATE, name, true, "", "ports[%zu].name", index);
     }

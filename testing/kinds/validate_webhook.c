@@ -11,6 +11,7 @@
 
 enum {
     PATH_SIZE = 96,
+    CONDITIONS_MAX = 64,
     TIMEOUT_MAX = 30, /* seconds */
     PORT_MAX = 65535
 };
@@ -181,6 +182,8 @@ void kt_check_webhooks(kt_checked *c) {
         snprintf(field, sizeof field, "webhooks[%zu].timeoutSeconds", index);
         if (yyjson_is_int(timeout) && (seconds < 1 || seconds > TIMEOUT_MAX))
             kt_add_json(c, field, timeout, "the timeout value must be between 1 and 30 seconds");
+        snprintf(field, sizeof field, "webhooks[%zu].matchConditions", index);
+        kt_check_most(c->causes, field, yyjson_obj_get(hook, "matchConditions"), CONDITIONS_MAX);
         check_client(c, path, yyjson_obj_get(hook, "clientConfig"));
         check_versions(c, path, yyjson_obj_get(hook, "admissionReviewVersions"));
         if (name.size && kt_is_earlier(hooks, index, "name", name))

@@ -17,13 +17,63 @@
 
 enum {
     FIELD_SIZE = 512,
-    COMPARED_MAX = 1000000 /* pairs of elements */
+    COMPARED_MAX = 1000000, /* pairs of elements */
+    NAME_MAX_SIZE = 253,
+    NAMESERVERS_MAX = 3,
+    SEARCHES_MAX = 32,
+    SEARCHES_SIZE_MAX = 2048 /* characters of all search paths */
 };
+
+static bool is_lower_or_digit(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+/* Checks a search path: a subdomain whose labels may have underscores, but not at the end. A dot may follow it. */
+static void check_search(kt_causes *causes, const char *field, ki_str text) {
+    if (ki_str_equals(text, "."))
+        return;
+    if (text.size && text.data[text.size - 1] == '.')
+        text.size--;
+    bool is_valid = text.size > 0 && text.data[text.size - 1] != '.';
+    for (ki_str rest = text; rest.size && is_valid;) {
+        ki_str label = ki_str_split(rest, '.', &rest);
+        size_t first = label.size && label.data[0] == '_';
+        is_valid =
+            label.size > first && is_lower_or_digit(label.data[first]) && is_lower_or_digit(label.data[label.size - 1]);
+        for (size_t i = first; i < label.size && is_valid; i++)
+            is_valid = is_lower_or_digit(label.data[i]) || label.data[i] == '-' || label.data[i] == '_';
+    }
+    if (text.size > NAME_MAX_SIZE)
+        kt_causes_add(causes, KT_CAUSE_INVALID, field, text, "must be no more than 253 characters");
+    if (!is_valid)
+        kt_causes_add(causes, KT_CAUSE_INVALID, field, text.size ? text : KI_STR(""),
+                      "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or "
+                      "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for "
+                      "validation is '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')");
+}
+
+/* Checks the lengths of the lists of DNS. */
+static void check_dns_lists(kt_causes *causes, const char *path, yyjson_val *config) {
+    kt_checked c = { .causes = causes };
+    yyjson_val *servers = yyjson_obj_get(config, "nameservers"), *searches = yyjson_obj_get(config, "searches"), *one;
+    size_t index, count, size = 0;
+    kt_place place = kt_place_of("%s.dnsConfig.searches", path);
+    yyjson_arr_foreach(searches, index, count, one) size += yyjson_get_len(one) + (index > 0);
+    if (yyjson_arr_size(servers) > NAMESERVERS_MAX)
+        kt_add_json(&c, kt_place_of("%s.dnsConfig.nameservers", path).text, servers,
+                    "must not have more than 3 nameservers");
+    if (yyjson_arr_size(searches) > SEARCHES_MAX)
+        kt_add_json(&c, place.text, searches, "must not have more than 32 search paths");
+    if (size > SEARCHES_SIZE_MAX)
+        kt_add_json(&c, place.text, searches,
+                    "must not have more than 2048 characters (including spaces) in the search list");
+}
 
 /* Checks the settings of DNS: without a policy of the cluster, a pod names its servers. */
 static void check_dns(kt_causes *causes, const char *path, yyjson_val *spec) {
     static const kt_rule rules[] = {
         KT_TEXT("dnsConfig.nameservers[]", KT_ALWAYS, kt_check_address),
+        KT_TEXT("dnsConfig.searches[]", KT_ALWAYS, check_search),
     };
     yyjson_val *config = yyjson_obj_get(spec, "dnsConfig"), *option;
     size_t index, count;
@@ -36,6 +86,7 @@ static void check_dns(kt_causes *causes, const char *path, yyjson_val *spec) {
                             "must provide at least one DNS nameserver when `dnsPolicy` is None",
                             "%s.dnsConfig.nameservers", path);
     }
+    check_dns_lists(causes, path, config);
     KT_CHECK_RULES(causes, path, spec, rules);
     yyjson_arr_foreach(yyjson_obj_get(config, "options"), index, count, option) {
         if (!kt_json_get_str(option, "name").size)

@@ -84,6 +84,16 @@ void kt_check_least(kt_checked *c, const char *field, yyjson_val *val, int64_t l
         kt_add_json(c, field, val, detail);
 }
 
+bool kt_check_most(kt_causes *causes, const char *field, yyjson_val *list, size_t most) {
+    char count[32], why[64];
+    if (yyjson_arr_size(list) <= most)
+        return true;
+    snprintf(count, sizeof count, "%zu", yyjson_arr_size(list));
+    snprintf(why, sizeof why, "must have at most %zu items", most);
+    kt_causes_add_value(causes, KT_CAUSE_TOO_MANY, field, ki_str_of(count), false, why);
+    return false;
+}
+
 void kt_check_known(kt_causes *causes, const char *field, ki_str text, const char *known) {
     ki_str rest = ki_str_of(known);
     ki_buffer detail;

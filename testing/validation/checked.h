@@ -46,6 +46,9 @@ void kt_add_json(kt_checked *c, const char *field, yyjson_val *val, const char *
 void kt_add_json_as(kt_checked *c, kt_cause_type type, const char *field, yyjson_val *val, const char *detail);
 /* Adds `detail` if `val` is a number below `least`. */
 void kt_check_least(kt_checked *c, const char *field, yyjson_val *val, int64_t least, const char *detail);
+/* Adds a "Too many" if the list has more than `most` elements. Returns false then: most lists' elements are not checked
+ * after that. */
+bool kt_check_most(kt_causes *causes, const char *field, yyjson_val *list, size_t most);
 /* Checks that `text` is one of `known`, a comma-separated list. */
 void kt_check_known(kt_causes *causes, const char *field, ki_str text, const char *known);
 /* Checks that `val` is one of `known`, a comma-separated list. An absent value is valid. */

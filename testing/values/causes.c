@@ -34,6 +34,7 @@ void kt_causes_add_value(kt_causes *causes, kt_cause_type type, const char *fiel
         [KT_CAUSE_NOT_FOUND] = { "FieldValueNotFound", "Not found" },
         [KT_CAUSE_TYPE] = { "FieldValueTypeInvalid", "Invalid value" },
         [KT_CAUSE_TOO_LONG] = { "FieldValueTooLong", "Too long" },
+        [KT_CAUSE_TOO_MANY] = { "FieldValueTooMany", "Too many" },
     };
     ki_buffer *text = &causes->text;
     if (kt_causes_is_full(causes))

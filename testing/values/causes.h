@@ -12,6 +12,7 @@ typedef enum kt_cause_type {
     KT_CAUSE_DUPLICATE,
     KT_CAUSE_NOT_FOUND,
     KT_CAUSE_TOO_LONG,
+    KT_CAUSE_TOO_MANY,
     KT_CAUSE_TYPE
 } kt_cause_type;
 

@@ -58,6 +58,15 @@ var contentTypes = map[string]string{
 	"apply":     "application/apply-patch+yaml",
 }
 
+var repeated = regexp.MustCompile(`<(\d+)\*([^<>]*)>`)
+
+// repeat replaces `<3*{}>` by `{},{},{}`.
+func repeat(text string) string {
+	parts := repeated.FindStringSubmatch(text)
+	count, _ := strconv.Atoi(parts[1])
+	return strings.Join(slices.Repeat([]string{parts[2]}, count), ",")
+}
+
 // read returns the requests of a table. NS stands for a namespace in the table, and for its name in the requests.
 func read(name, namespace string) ([]row, error) {
 	text, err := os.ReadFile(name)
@@ -107,7 +116,7 @@ func read(name, namespace string) ([]row, error) {
 	}
 	for i := range rows {
 		rows[i].Target = strings.ReplaceAll(rows[i].Target, "NS", namespace)
-		rows[i].Body = strings.ReplaceAll(rows[i].Body, "NS", namespace)
+		rows[i].Body = repeated.ReplaceAllStringFunc(strings.ReplaceAll(rows[i].Body, "NS", namespace), repeat)
 	}
 	return rows, nil
 }
