@@ -78,7 +78,7 @@ static void note_replay(sim_world *world, sim_handler *handler) {
  * (ki_registration_options). */
 static void note_resync_period(sim_world *world, sim_handler *handler) {
     sim_informer *informer = &world->client.informers[handler->informer];
-    if (!informer->informer->is_started && handler->resync_ms > 0 &&
+    if (!informer->informer->life.is_started && handler->resync_ms > 0 &&
         (informer->resync_timer_ms == 0 || handler->resync_ms < informer->resync_timer_ms))
         informer->resync_timer_ms = handler->resync_ms;
 }
@@ -201,8 +201,8 @@ static void wrap_parts(sim_world *world, unsigned index) {
     sim_informer *informer = &world->client.informers[index];
     ki_informer *watched = informer->informer;
     informer->resync_timer_ms = at_least_1_s(informer->resync_ms);
-    sim_witness_init(&informer->witness, world, index, watched->queue);
-    watched->queue = &informer->witness.queue;
+    sim_witness_init(&informer->witness, world, index, watched->work.queue);
+    watched->work.queue = &informer->witness.queue;
     if (informer->plan->is_set)
         return; /* each namespace has its own source (namespaces.c) */
     sim_source_init(&informer->source, world, index, false, watched->options.list_watch);

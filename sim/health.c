@@ -202,7 +202,7 @@ void sim_health_check(sim_world *world) {
     for (unsigned i = 0; i < world->client.informer_count && world->client.factory; i++) {
         sim_informer *informer = &world->client.informers[i];
         ki_health health;
-        if (!informer->informer->is_started || informer->is_removed)
+        if (!informer->informer->life.is_started || informer->is_removed)
             continue;
         if (informer->plan->is_set) {
             sim_namespaces_check(world, i);
@@ -219,7 +219,7 @@ void sim_health_check_age(sim_world *world) {
     for (unsigned i = 0; i < world->client.informer_count && world->client.factory; i++) {
         sim_informer *informer = &world->client.informers[i];
         ki_health health;
-        if (!informer->informer->is_started || informer->is_removed || informer->plan->is_set)
+        if (!informer->informer->life.is_started || informer->is_removed || informer->plan->is_set)
             continue;
         ki_informer_health(informer->informer, &health);
         check_least_age(world, informer, i, &health);

@@ -19,16 +19,18 @@
 void ki_controller_retry_in(ki_controller *controller, int64_t delay_ns) {
     KI_ON_LOOP(controller->engine);
     int64_t at = ki_engine_now(controller->engine) + delay_ns;
-    if (!ki_timer_is_set(&controller->retry_timer) || controller->retry_timer.node.rank > at)
-        ki_timer_set(&controller->retry_timer, at);
+    if (!ki_timer_is_set(&controller->tasks.retry) || controller->tasks.retry.node.rank > at)
+        ki_timer_set(&controller->tasks.retry, at);
 }
 
 void ki_controller_try_to_begin(ki_controller *controller) {
     KI_ON_LOOP(controller->engine);
     ki_mutex_lock(&controller->mutex);
-    controller->has_synced = controller->is_started && (controller->has_synced || controller->unsynced == 0);
-    bool may_work = controller->has_synced && atomic_load(&controller->leads) && !atomic_load(&controller->is_stopping);
-    controller->may_work = may_work;
+    controller->state.has_synced =
+        controller->state.is_started && (controller->state.has_synced || controller->state.unsynced == 0);
+    bool may_work =
+        controller->state.has_synced && atomic_load(&controller->leads) && !atomic_load(&controller->is_stopping);
+    controller->state.may_work = may_work;
     ki_cond_broadcast(&controller->changed);
     ki_mutex_unlock(&controller->mutex);
     if (!may_work)
@@ -36,7 +38,7 @@ void ki_controller_try_to_begin(ki_controller *controller) {
     if (ki_engine_is_threaded(controller->engine))
         ki_controller_start_threads(controller);
     else
-        ki_task_post(&controller->work_task);
+        ki_task_post(&controller->tasks.work);
 }
 
 /* Each source queues what is there, or (`leads` false) forgets what it would queue. Caller holds the mutex: a source
@@ -54,11 +56,11 @@ static void begin_or_end_term(ki_controller *controller, bool leads) {
 static void start(ki_component *component) {
     ki_controller *controller = ki_controller_of(component);
     ki_mutex_lock(&controller->mutex);
-    controller->is_started = true;
+    controller->state.is_started = true;
     if (controller->elector && atomic_load(&controller->leads)) /* events before this term were ignored */
         begin_or_end_term(controller, true);
     ki_mutex_unlock(&controller->mutex);
-    ki_task_post(&controller->catch_up_task);
+    ki_task_post(&controller->tasks.catch_up);
     ki_controller_try_to_begin(controller);
 }
 
@@ -69,8 +71,8 @@ static void leads_changed(bool leads, void *user) {
     ki_mutex_lock(&controller->mutex);
     atomic_store(&controller->leads, leads);
     if (!leads)
-        controller->failures.count = 0; /* the keys are another process's */
-    if (controller->is_started)         /* otherwise start() does it */
+        controller->results.failures.count = 0; /* the keys are another process's */
+    if (controller->state.is_started)           /* otherwise start() does it */
         begin_or_end_term(controller, leads);
     ki_mutex_unlock(&controller->mutex);
     ki_controller_try_to_begin(controller);
@@ -89,19 +91,20 @@ static bool is_busy(void *user) {
 
 static bool has_ended(const ki_controller *controller) {
     KI_HELD(&controller->mutex);
-    return atomic_load(&controller->is_stopping) && controller->running == 0 && controller->live_threads == 0 &&
+    return atomic_load(&controller->is_stopping) && controller->running == 0 && controller->threads.live == 0 &&
            !controller->waiting_writes;
 }
 
 void ki_controller_note_change(ki_controller *controller) {
     KI_HELD(&controller->mutex);
-    KI_ASSERT(controller->running <= controller->workers && controller->live_threads <= controller->workers);
-    if (controller->waiting > 0)
+    KI_ASSERT(controller->running <= controller->given.workers &&
+              controller->threads.live <= controller->given.workers);
+    if (controller->threads.waiting > 0)
         ki_cond_broadcast(&controller->changed);
     if (!has_ended(controller))
         return;
-    ki_task_post(&controller->task);
-    if (controller->is_left)
+    ki_task_post(&controller->tasks.end);
+    if (controller->state.is_left)
         ki_component_note_end(&controller->component);
 }
 
@@ -112,7 +115,7 @@ static void destroy(ki_controller *controller);
 static bool reap_if_ended(ki_controller *controller, bool *ret_has_ended) {
     ki_mutex_lock(&controller->mutex);
     *ret_has_ended = has_ended(controller);
-    bool must_destroy = *ret_has_ended && controller->is_left;
+    bool must_destroy = *ret_has_ended && controller->state.is_left;
     ki_mutex_unlock(&controller->mutex);
     if (must_destroy)
         destroy(controller);
@@ -134,7 +137,7 @@ static void run_task(ki_task *task, void *user) {
 
 static void catch_up(ki_task *task, void *user) {
     ki_controller *controller = user;
-    if (!controller->is_started)
+    if (!controller->state.is_started)
         return; /* start() posts the task again */
     for (ki_source *source = atomic_load(&controller->sources); source; source = source->next) {
         bool more = false;
@@ -152,7 +155,7 @@ static void catch_up(ki_task *task, void *user) {
 static void retry(ki_timer *timer, void *user) {
     (void)timer;
     ki_controller *controller = user;
-    ki_task_post(&controller->catch_up_task);
+    ki_task_post(&controller->tasks.catch_up);
     ki_controller_try_to_begin(controller);
 }
 
@@ -160,7 +163,7 @@ static void on_ready(ki_workqueue *queue, void *user) {
     (void)queue;
     ki_controller *controller = user;
     if (!ki_engine_is_threaded(controller->engine))
-        ki_task_post(&controller->work_task);
+        ki_task_post(&controller->tasks.work);
 }
 
 /* --- stop --------------------------------------------------------------------------------------------------------- */
@@ -173,7 +176,7 @@ void ki_controller_stop(ki_controller *controller) {
     ki_cond_broadcast(&controller->changed);
     ki_mutex_unlock(&controller->mutex);
     ki_workqueue_shut_down(controller->queue);
-    ki_task_post(&controller->task);
+    ki_task_post(&controller->tasks.end);
 }
 
 static void stop(ki_component *component) {
@@ -233,14 +236,14 @@ static int64_t stop_timeout_ns(int64_t timeout_ms) {
 
 static ki_status allocate(ki_controller *controller, const ki_controller_options *given, ki_error *err) {
     const ki_allocator *allocator = controller->allocator;
-    controller->workers = given->workers ? (size_t)given->workers : 1;
+    controller->given.workers = given->workers ? (size_t)given->workers : 1;
     controller->name = ki_strdup(allocator, given->name);
-    controller->calls = ki_alloc_array(allocator, controller->workers, sizeof *controller->calls);
-    controller->threads = ki_alloc_array(allocator, controller->workers, sizeof *controller->threads);
-    if (!controller->name || !controller->calls || !controller->threads)
+    controller->calls = ki_alloc_array(allocator, controller->given.workers, sizeof *controller->calls);
+    controller->threads.list = ki_alloc_array(allocator, controller->given.workers, sizeof *controller->threads.list);
+    if (!controller->name || !controller->calls || !controller->threads.list)
         return ki_error_no_memory(err, "making a controller");
-    memset(controller->threads, 0, controller->workers * sizeof *controller->threads);
-    for (size_t i = 0; i < controller->workers; i++) {
+    memset(controller->threads.list, 0, controller->given.workers * sizeof *controller->threads.list);
+    for (size_t i = 0; i < controller->given.workers; i++) {
         controller->calls[i] = (ki_reconcile){ .controller = controller, .next = controller->unused };
         controller->unused = &controller->calls[i];
     }
@@ -249,7 +252,7 @@ static ki_status allocate(ki_controller *controller, const ki_controller_options
 
 static void set_up_on_loop(void *user) {
     ki_controller *controller = user;
-    ki_timer_init(&controller->retry_timer, controller->engine, retry, controller);
+    ki_timer_init(&controller->tasks.retry, controller->engine, retry, controller);
     if (!controller->elector)
         return;
     controller->hook = (ki_elector_hook){ .changed = leads_changed, .is_busy = is_busy, .user = controller };
@@ -261,9 +264,9 @@ static ki_status fill(ki_controller *controller, ki_factory *factory, const ki_c
     ki_status status = allocate(controller, given, err);
     if (status)
         return status;
-    controller->reconcile = given->reconcile;
-    controller->user = given->user;
-    controller->waits_for_writes = !given->no_wait_for_writes;
+    controller->given.reconcile = given->reconcile;
+    controller->given.user = given->user;
+    controller->given.waits_for_writes = !given->no_wait_for_writes;
     static const ki_rate_limit default_limit = KI_RATE_LIMIT_EXPONENTIAL(5, 1000000);
     const bool has_limits = given->rate_limits != NULL;
     const ki_workqueue_options queue_options =
@@ -307,9 +310,9 @@ ki_status ki_controller_new(ki_factory *factory, const ki_controller_options *op
     controller->factory = factory;
     controller->engine = engine;
     controller->allocator = ki_engine_allocator(engine);
-    ki_task_init(&controller->task, engine, run_task, controller);
-    ki_task_init(&controller->work_task, engine, ki_controller_take_turn, controller);
-    ki_task_init(&controller->catch_up_task, engine, catch_up, controller);
+    ki_task_init(&controller->tasks.end, engine, run_task, controller);
+    ki_task_init(&controller->tasks.work, engine, ki_controller_take_turn, controller);
+    ki_task_init(&controller->tasks.catch_up, engine, catch_up, controller);
     status = open_locks(controller, err);
     if (status) {
         ki_free(controller->allocator, controller);
@@ -348,26 +351,26 @@ static void detach_on_loop(void *user) {
 
 static void tear_down_on_loop(void *user) {
     ki_controller *controller = user;
-    ki_task_cancel(&controller->task);
-    ki_task_cancel(&controller->work_task);
-    ki_task_cancel(&controller->catch_up_task);
-    ki_timer_close(&controller->retry_timer);
+    ki_task_cancel(&controller->tasks.end);
+    ki_task_cancel(&controller->tasks.work);
+    ki_task_cancel(&controller->tasks.catch_up);
+    ki_timer_close(&controller->tasks.retry);
 }
 
 /* Frees a controller whose work has ended. Once the component is removed, the factory and the informers may be
  * freed. */
 static void destroy(ki_controller *controller) {
-    KI_ASSERT(controller->running == 0 && controller->live_threads == 0 && !controller->waiting_writes);
+    KI_ASSERT(controller->running == 0 && controller->threads.live == 0 && !controller->waiting_writes);
     const ki_allocator *allocator = controller->allocator;
     ki_engine_call(controller->engine, detach_on_loop, controller);
     ki_component_remove(&controller->component);
-    for (size_t i = 0; i < controller->thread_count; i++)
-        ki_thread_join(&controller->threads[i]); /* its thread_main has counted itself out and returns now */
-    ki_workqueue_free(controller->queue);        /* before the tasks are cancelled: its on_ready posts one */
+    for (size_t i = 0; i < controller->threads.count; i++)
+        ki_thread_join(&controller->threads.list[i]); /* its thread_main has counted itself out and returns now */
+    ki_workqueue_free(controller->queue);             /* before the tasks are cancelled: its on_ready posts one */
     ki_engine_call(controller->engine, tear_down_on_loop, controller);
     ki_cond_destroy(&controller->changed);
     ki_mutex_destroy(&controller->mutex);
-    ki_free(allocator, controller->threads);
+    ki_free(allocator, controller->threads.list);
     ki_free(allocator, controller->calls);
     set_reconciled(controller, &(ki_resource){ .kind = NULL });
     ki_free(allocator, controller->name);
@@ -377,11 +380,11 @@ static void destroy(ki_controller *controller) {
 /* Waits until all work has ended. */
 static void wait_for_end(ki_controller *controller) {
     ki_mutex_lock(&controller->mutex);
-    controller->waiting++;
+    controller->threads.waiting++;
     KI_ASSERT(!ki_engine_on_loop(controller->engine));
     while (!has_ended(controller))
         ki_cond_wait(&controller->changed, &controller->mutex);
-    controller->waiting--;
+    controller->threads.waiting--;
     ki_mutex_unlock(&controller->mutex);
 }
 
@@ -396,14 +399,14 @@ void ki_controller_free(ki_controller *controller) {
         wait_for_end(controller);
     ki_mutex_lock(&controller->mutex);
     bool may_go = !is_inside && has_ended(controller);
-    controller->is_left = !may_go;
+    controller->state.is_left = !may_go;
     ki_mutex_unlock(&controller->mutex);
     if (may_go) {
         destroy(controller);
         return;
     }
     ki_component_leave(&controller->component);
-    ki_task_post(&controller->task);
+    ki_task_post(&controller->tasks.end);
 }
 
 /* --- public functions --------------------------------------------------------------------------------------------- */
@@ -414,7 +417,7 @@ void ki_controller_get_failure(const ki_controller *controller, ki_controller_fa
     if (ki_engine_is_forked(controller->engine))
         return;
     ki_mutex_lock(&self->mutex);
-    ki_failures_worst(&self->failures, ki_engine_now(self->engine), ret_failure);
+    ki_failures_worst(&self->results.failures, ki_engine_now(self->engine), ret_failure);
     ki_mutex_unlock(&self->mutex);
 }
 

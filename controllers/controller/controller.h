@@ -97,16 +97,54 @@ typedef enum ki_controller_count {
 
 /* ---- the controller ---- */
 
+/* What the program gave; constant. */
+typedef struct ki_controller_given {
+    ki_reconcile_function reconcile;
+    void *user;
+    size_t workers;
+    bool waits_for_writes;
+} ki_controller_given;
+
+/* Under `mutex`. */
+typedef struct ki_controller_state {
+    bool is_started; /* the component has started */
+    bool has_synced; /* the sources of the start have synced; the workers do not wait for later ones */
+    bool may_work;   /* `has_synced`, leads and is not stopping, as of the last ki_controller_try_to_begin */
+    bool is_left;    /* ki_controller_free was called; the loop destroys the controller */
+    size_t unsynced; /* sources of the start that have not synced */
+} ki_controller_state;
+
+typedef struct ki_controller_threads {
+    /* Loop. */
+    ki_thread *list; /* array of `workers` */
+    size_t count;
+    /* Under `mutex`. */
+    size_t live;
+    size_t waiting; /* for `changed` */
+} ki_controller_threads;
+
+/* Loop. */
+typedef struct ki_controller_tasks {
+    ki_task end;      /* reports the end */
+    ki_task work;     /* starts one reconcile on a stepped engine */
+    ki_task catch_up; /* queues the keys that sources missed */
+    ki_timer retry;
+} ki_controller_tasks;
+
+/* How reconciles ended. Under `mutex`. */
+typedef struct ki_controller_results {
+    uint64_t counts[KI_COUNTS];
+    ki_histogram times;
+    ki_failures failures;
+} ki_controller_results;
+
 struct ki_controller {
     /* Constant. */
     ki_factory *factory;
     ki_engine *engine;
     const ki_allocator *allocator;
     char *name;
-    ki_reconcile_function reconcile;
-    void *user;
-    size_t workers;
-    bool waits_for_writes;
+    ki_controller_given given;
     ki_elector *elector; /* NULL: always leads */
     ki_workqueue *queue;
     ki_component component;
@@ -118,33 +156,21 @@ struct ki_controller {
 
     /* Under `mutex`. A thread that holds it never calls the program or the queue. */
     ki_mutex mutex;
-    ki_cond changed;        /* signals changes of the members below and of `is_stopping` */
-    bool is_started;        /* the component has started */
-    bool has_synced;        /* the sources of the start have synced; the workers do not wait for later ones */
-    bool may_work;          /* `has_synced`, leads and is not stopping, as of the last ki_controller_try_to_begin */
-    bool is_left;           /* ki_controller_free was called; the loop destroys the controller */
-    size_t unsynced;        /* sources of the start that have not synced */
-    ki_resource reconciled; /* of ki_controller_for: group, kind and scope; kind NULL: none */
-    ki_reconcile *unused;   /* free reconciles */
+    ki_cond changed; /* signals changes of the members below and of `is_stopping` */
+    ki_controller_state state;
+    ki_resource reconciled;        /* of ki_controller_for: group, kind and scope; kind NULL: none */
+    ki_reconcile *unused;          /* free reconciles */
     ki_own_writes *waiting_writes; /* list: keys that wait for the writes of their last reconcile */
     size_t running;                /* reconciles that have started and not ended */
-    size_t live_threads;
-    size_t waiting; /* threads that wait for `changed` */
-    uint64_t counts[KI_COUNTS];
-    ki_histogram times;
-    ki_failures failures;
+    ki_controller_results results;
 
     /* Any thread adds a source under `mutex`; the loop removes them. */
     _Atomic(ki_source *) sources;
 
+    ki_controller_threads threads;
     /* Loop. */
     ki_elector_hook hook;
-    ki_task task;          /* reports the end */
-    ki_task work_task;     /* starts one reconcile on a stepped engine */
-    ki_task catch_up_task; /* queues the keys that sources missed */
-    ki_timer retry_timer;
-    ki_thread *threads; /* array of `workers` */
-    size_t thread_count;
+    ki_controller_tasks tasks;
 };
 
 /* Returns the controller of a component; not const, because reading takes the lock. */

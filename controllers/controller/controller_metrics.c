@@ -66,8 +66,8 @@ void ki_controller_visit_metrics(const ki_component *component, const ki_metrics
     ki_controller_failure failure;
     ki_controller_get_failure(controller, &failure);
     ki_mutex_lock(&controller->mutex);
-    memcpy(counts, controller->counts, sizeof counts);
-    const ki_histogram times = controller->times;
+    memcpy(counts, controller->results.counts, sizeof counts);
+    const ki_histogram times = controller->results.times;
     size_t running = controller->running;
     ki_mutex_unlock(&controller->mutex);
     ki_label labels[] = { { "controller", controller->name }, { "result", NULL } };
@@ -79,7 +79,7 @@ void ki_controller_visit_metrics(const ki_component *component, const ki_metrics
     pass(&failure, to, &terminal_errors, labels, 1, (double)counts[KI_COUNT_TERMINAL]);
     pass(&failure, to, &unseen, labels, 1, (double)counts[KI_COUNT_UNSEEN]);
     ki_metrics_pass_histogram(to, &duration, labels, 1, &times);
-    pass(&failure, to, &workers, labels, 1, (double)controller->workers);
+    pass(&failure, to, &workers, labels, 1, (double)controller->given.workers);
     pass(&failure, to, &active, labels, 1, (double)running);
     ki_workqueue_pass_metrics(controller->queue, controller->name, to);
 }
@@ -88,8 +88,8 @@ void ki_controller_count_end(ki_controller *controller, ki_controller_count resu
                              int64_t duration_ns) {
     KI_HELD(&controller->mutex);
     KI_ASSERT(result < KI_COUNT_RESULTS);
-    controller->counts[result]++;
+    controller->results.counts[result]++;
     if (is_terminal)
-        controller->counts[KI_COUNT_TERMINAL]++;
-    ki_histogram_observe(&controller->times, &duration, duration_ns);
+        controller->results.counts[KI_COUNT_TERMINAL]++;
+    ki_histogram_observe(&controller->results.times, &duration, duration_ns);
 }

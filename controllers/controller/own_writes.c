@@ -297,7 +297,7 @@ static void expire(ki_timer *timer, void *user) {
                  writes->awaited ? ki_informer_made_with(writes->awaited)->selection->name : "",
                  (int)(KI_OWN_WRITES_WAIT / KI_SECONDS(1)));
     ki_mutex_lock(&controller->mutex);
-    controller->counts[KI_COUNT_UNSEEN]++;
+    controller->results.counts[KI_COUNT_UNSEEN]++;
     ki_mutex_unlock(&controller->mutex);
     close_wait(writes);
 }
@@ -365,7 +365,7 @@ static ki_own_writes *new_writes(ki_controller *controller) {
 
 void ki_own_writes_begin(ki_reconcile *call) {
     ki_controller *controller = call->controller;
-    if (!call->writes && controller->waits_for_writes)
+    if (!call->writes && controller->given.waits_for_writes)
         call->writes = new_writes(controller);
     call->term.log = call->writes ? &call->writes->log : NULL;
 }

@@ -73,7 +73,7 @@ static void release(ki_reconcile *call) {
     KI_ASSERT(controller->running > 0);
     controller->running--;
     if (!ki_engine_is_threaded(controller->engine))
-        ki_task_post(&controller->work_task); /* a ready key may have waited for a free struct */
+        ki_task_post(&controller->tasks.work); /* a ready key may have waited for a free struct */
     put_unused(call);
     ki_mutex_unlock(&controller->mutex);
 }
@@ -93,7 +93,7 @@ static void note_failure(const ki_reconcile *call) {
     int requeues = ki_workqueue_num_requeues(controller->queue, call->key);
     ki_mutex_lock(&controller->mutex);
     if (atomic_load(&controller->leads))
-        ki_failures_note(&controller->failures, call->key, requeues, !call->is_terminal, &call->err,
+        ki_failures_note(&controller->results.failures, call->key, requeues, !call->is_terminal, &call->err,
                          ki_engine_now(controller->engine));
     ki_mutex_unlock(&controller->mutex);
 }
@@ -108,7 +108,7 @@ static bool count_if_ended(const ki_reconcile *call) {
     ki_controller_count_end(controller, count_of(call), call->status && call->is_terminal,
                             ki_engine_now(controller->engine) - call->started_at);
     if (!call->status)
-        ki_failures_remove(&controller->failures, call->key);
+        ki_failures_remove(&controller->results.failures, call->key);
     return true;
 }
 
@@ -140,7 +140,7 @@ static bool begin(ki_reconcile *call, const char *key) {
     call->term = (ki_term){ .terms = NULL };
     ki_mutex_lock(&controller->mutex);
     controller->running++;
-    KI_ASSERT(controller->running <= controller->workers && !call->has_returned);
+    KI_ASSERT(controller->running <= controller->given.workers && !call->has_returned);
     if (controller->elector)
         call->term = ki_elector_term(controller->elector);
     bool may_begin =
@@ -158,7 +158,7 @@ static ki_status call_program(ki_reconcile *call, ki_error *err) {
     const ki_term *outer = ki_term_swap(&call->term);
     ki_callback_enter(&of_controller, controller);
     ki_callback_enter(&of_factory, ki_component_owner(&controller->component));
-    ki_status status = controller->reconcile(call, call->key, controller->user, err);
+    ki_status status = controller->given.reconcile(call, call->key, controller->given.user, err);
     ki_callback_leave(&of_factory);
     ki_callback_leave(&of_controller);
     ki_term_swap(outer);

@@ -120,7 +120,7 @@ void ki_source_queue_all(ki_source *source) {
     KI_ASSERT(source->controller);
     drop_walk(source);
     source->must_walk = true;
-    ki_task_post(&source->controller->catch_up_task);
+    ki_task_post(&source->controller->tasks.catch_up);
 }
 
 /* Queues the keys of the walk's next object. */
@@ -218,8 +218,8 @@ static void end_sync(ki_source *source) {
         return;
     source->is_synced = true;
     ki_mutex_lock(&controller->mutex);
-    KI_ASSERT(controller->unsynced > 0);
-    controller->unsynced--;
+    KI_ASSERT(controller->state.unsynced > 0);
+    controller->state.unsynced--;
     ki_mutex_unlock(&controller->mutex);
     ki_controller_try_to_begin(controller);
 }
@@ -326,10 +326,10 @@ ki_status ki_source_new(ki_controller *controller, ki_informer *informer, const 
     source->allocator = controller->allocator;
     source->informer = informer;
     source->has_handler = true;
-    controller->unsynced++; /* before the registration: the handler may be called at once */
+    controller->state.unsynced++; /* before the registration: the handler may be called at once */
     status = fill(source, options, err);
     if (status) {
-        controller->unsynced--;
+        controller->state.unsynced--;
         discard(source);
         return status;
     }

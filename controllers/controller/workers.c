@@ -21,9 +21,9 @@ static ki_reconcile *wait_for_call(ki_controller *controller) {
     KI_ASSERT(!ki_engine_on_loop(controller->engine));
     ki_reconcile *call = NULL;
     ki_mutex_lock(&controller->mutex);
-    controller->waiting++;
+    controller->threads.waiting++;
     while (!atomic_load(&controller->is_stopping)) {
-        bool may_begin = controller->may_work && controller->unused;
+        bool may_begin = controller->state.may_work && controller->unused;
         if (may_begin && is_leader(controller)) {
             call = ki_reconcile_take(controller);
             break;
@@ -32,7 +32,7 @@ static ki_reconcile *wait_for_call(ki_controller *controller) {
         (void)ki_cond_wait_until(&controller->changed, &controller->mutex,
                                  may_begin ? ki_monotonic_now() + KI_CONTROLLER_LEASE_LOOK : INT64_MAX);
     }
-    controller->waiting--;
+    controller->threads.waiting--;
     ki_mutex_unlock(&controller->mutex);
     return call;
 }
@@ -54,8 +54,8 @@ static void thread_main(void *user) {
     ki_engine_adopt_thread(controller->engine);
     work(controller);
     ki_mutex_lock(&controller->mutex);
-    KI_ASSERT(controller->live_threads > 0);
-    controller->live_threads--;
+    KI_ASSERT(controller->threads.live > 0);
+    controller->threads.live--;
     ki_controller_note_change(controller);
     ki_mutex_unlock(&controller->mutex);
 }
@@ -65,8 +65,8 @@ static bool may_start_thread(ki_controller *controller) {
     ki_mutex_lock(&controller->mutex);
     bool may_start = !atomic_load(&controller->is_stopping);
     if (may_start)
-        controller->live_threads++;
-    KI_ASSERT(controller->live_threads <= controller->workers);
+        controller->threads.live++;
+    KI_ASSERT(controller->threads.live <= controller->given.workers);
     ki_mutex_unlock(&controller->mutex);
     return may_start;
 }
@@ -75,13 +75,13 @@ static ki_status start_thread(ki_controller *controller, ki_error *err) {
     char name[THREAD_NAME_MAX + 1] = { 0 };
     strncpy(name, controller->name, THREAD_NAME_MAX);
     ki_status status =
-        ki_thread_start(&controller->threads[controller->thread_count], name, thread_main, controller, err);
+        ki_thread_start(&controller->threads.list[controller->threads.count], name, thread_main, controller, err);
     if (!status) {
-        controller->thread_count++;
+        controller->threads.count++;
         return KI_OK;
     }
     ki_mutex_lock(&controller->mutex);
-    controller->live_threads--;
+    controller->threads.live--;
     ki_controller_note_change(controller);
     ki_mutex_unlock(&controller->mutex);
     return status;
@@ -92,11 +92,11 @@ void ki_controller_start_threads(ki_controller *controller) {
     KI_ASSERT(ki_engine_is_threaded(controller->engine));
     ki_workqueue_forget_on_ready(controller->queue);
     ki_error err = KI_ERROR_INIT;
-    while (controller->thread_count < controller->workers && may_start_thread(controller)) {
+    while (controller->threads.count < controller->given.workers && may_start_thread(controller)) {
         if (start_thread(controller, &err) == KI_OK)
             continue;
         ki_log_write(ki_engine_log(controller->engine), KI_LOG_ERROR, "controller", "%s: %zu of %zu workers run: %s",
-                     controller->name, controller->thread_count, controller->workers, ki_error_message(&err));
+                     controller->name, controller->threads.count, controller->given.workers, ki_error_message(&err));
         ki_controller_retry_in(controller, KI_CONTROLLER_RETRY);
         return;
     }
@@ -111,7 +111,7 @@ void ki_controller_take_turn(ki_task *task, void *user) {
         return;
     bool leads = is_leader(controller);
     ki_mutex_lock(&controller->mutex);
-    bool may_work = controller->may_work;
+    bool may_work = controller->state.may_work;
     ki_reconcile *call = may_work && leads ? ki_reconcile_take(controller) : NULL;
     ki_mutex_unlock(&controller->mutex);
     if (may_work && !leads)

@@ -37,12 +37,12 @@
 static void send_read(ki_elector *elector, ki_elector_step step);
 
 static void log_line(const ki_elector *elector, ki_log_level level, const char *what, const ki_error *err) {
-    ki_log_write(ki_engine_log(elector->engine), level, "elector", "lease %s/%s: %s%s%s", elector->namespace_name,
-                 elector->name, what, err ? ": " : "", err ? ki_error_message(err) : "");
+    ki_log_write(ki_engine_log(elector->engine), level, "elector", "lease %s/%s: %s%s%s", elector->given.namespace_name,
+                 elector->given.name, what, err ? ": " : "", err ? ki_error_message(err) : "");
 }
 
 static bool is_own(const ki_elector *elector, const ki_lease *lease) {
-    return ki_str_equals(lease->record.holder, elector->identity);
+    return ki_str_equals(lease->record.holder, elector->given.identity);
 }
 
 /* --- phases ------------------------------------------------------------------------------------------------------- */
@@ -150,11 +150,11 @@ static void call_stopped(ki_elector *elector) {
  * the holder is a C string. */
 static void tell_new_leader(ki_elector *elector) {
     ki_callback callback;
-    ki_str holder = elector->lease.record.holder;
-    if (elector->phase == KI_ELECTOR_COMPETES && holder.size && !is_own(elector, &elector->lease))
+    ki_str holder = elector->seen.lease.record.holder;
+    if (elector->phase == KI_ELECTOR_COMPETES && holder.size && !is_own(elector, &elector->seen.lease))
         ki_log_write(ki_engine_log(elector->engine), KI_LOG_INFO, "elector",
-                     "lease %s/%s: \"%s\" leads; this process waits", elector->namespace_name, elector->name,
-                     holder.data);
+                     "lease %s/%s: \"%s\" leads; this process waits", elector->given.namespace_name,
+                     elector->given.name, holder.data);
     if (!elector->callbacks.on_new_leader)
         return;
     ki_callback_enter(&callback, elector->factory);
@@ -165,11 +165,11 @@ static void tell_new_leader(ki_elector *elector) {
 /* Starts or extends the term: by the response to a request sent at `sent_at`, this process holds the Lease. */
 static void lead(ki_elector *elector, int64_t sent_at) {
     KI_ASSERT(elector->phase == KI_ELECTOR_COMPETES || elector->phase == KI_ELECTOR_LEADS);
-    KI_ASSERT(is_own(elector, &elector->lease));
+    KI_ASSERT(is_own(elector, &elector->seen.lease));
     /* before the term: a thread that sees the term sees the token */
-    atomic_store(&elector->token, elector->lease.record.transitions);
-    ki_terms_extend(elector->terms, sent_at + elector->renew_ns);
-    ki_timer_set(&elector->lead_timer, sent_at + elector->renew_ns);
+    atomic_store(&elector->token, elector->seen.lease.record.transitions);
+    ki_terms_extend(elector->terms, sent_at + elector->given.renew_ns);
+    ki_timer_set(&elector->lead_timer, sent_at + elector->given.renew_ns);
     if (elector->phase == KI_ELECTOR_LEADS)
         return;
     set_phase(elector, KI_ELECTOR_LEADS);
@@ -194,17 +194,17 @@ static void stop_leading(ki_elector *elector, ki_elector_phase next, const char 
  * holder. */
 static void observe(ki_elector *elector, const ki_lease *lease) {
     KI_ON_LOOP(elector->engine);
-    ki_lease before = elector->lease;
+    ki_lease before = elector->seen.lease;
     bool has_new_holder = !ki_str_equal(before.record.holder, lease->record.holder);
     if (!ki_lease_is_same(&before, lease))
-        elector->observed_at = ki_engine_clock(elector->engine);
+        elector->seen.at = ki_engine_clock(elector->engine);
     ki_mutex_lock(&elector->mutex);
-    elector->lease = *lease;
+    elector->seen.lease = *lease;
     ki_mutex_unlock(&elector->mutex);
     ki_lease_clear(&before);
-    if (lease->record.transitions > elector->most_transitions)
-        elector->most_transitions = lease->record.transitions;
-    KI_ASSERT(elector->most_transitions >= elector->lease.record.transitions);
+    if (lease->record.transitions > elector->seen.most_transitions)
+        elector->seen.most_transitions = lease->record.transitions;
+    KI_ASSERT(elector->seen.most_transitions >= elector->seen.lease.record.transitions);
     if (elector->phase == KI_ELECTOR_LEADS && !is_own(elector, lease))
         stop_leading(elector, KI_ELECTOR_COMPETES, "another process holds the Lease: stopped leading");
     if (has_new_holder)
@@ -215,8 +215,8 @@ static void observe(ki_elector *elector, const ki_lease *lease) {
 
 static void try_again(ki_elector *elector) {
     KI_ASSERT(elector->phase == KI_ELECTOR_COMPETES || elector->phase == KI_ELECTOR_LEADS);
-    KI_ASSERT(elector->step == KI_ELECTOR_IDLE);
-    int64_t delay = elector->retry_ns;
+    KI_ASSERT(elector->request.step == KI_ELECTOR_IDLE);
+    int64_t delay = elector->given.retry_ns;
     if (elector->phase != KI_ELECTOR_LEADS)
         delay += (int64_t)((double)delay * JITTER * ki_engine_random(elector->engine));
     ki_timer_set(&elector->retry_timer, ki_engine_now(elector->engine) + delay);
@@ -240,7 +240,7 @@ static void attempt_failed(ki_elector *elector, const char *what, const ki_error
 }
 
 static void finish(ki_elector *elector) {
-    KI_ASSERT(elector->step == KI_ELECTOR_IDLE && !elector->pending);
+    KI_ASSERT(elector->request.step == KI_ELECTOR_IDLE && !elector->request.pending);
     set_phase(elector, KI_ELECTOR_STOPPED);
     ki_component_stopped(&elector->component);
 }
@@ -253,19 +253,19 @@ static bool may_pass(const ki_error *err) {
 /* Tries to release again, later each time, until the renew deadline. A conflict is most likely with the last renewal:
  * the stop cancelled it, but it arrived. */
 static void release_failed(ki_elector *elector, const ki_error *err) {
-    KI_ASSERT(elector->phase == KI_ELECTOR_RELEASES && elector->step == KI_ELECTOR_IDLE);
-    int64_t delay = elector->release_delay, now = ki_engine_now(elector->engine);
+    KI_ASSERT(elector->phase == KI_ELECTOR_RELEASES && elector->request.step == KI_ELECTOR_IDLE);
+    int64_t delay = elector->release.delay, now = ki_engine_now(elector->engine);
     if (err->retry_after_ms > delay / KI_MILLISECONDS(1))
         delay = KI_MILLISECONDS(err->retry_after_ms);
     if (err->code == KI_ERR_CANCELLED) { /* by a second signal */
         log_line(elector, KI_LOG_INFO, "not released, because the engine was stopped: the Lease expires", NULL);
         finish(elector);
-    } else if (!may_pass(err) || delay >= elector->release_until - now) {
+    } else if (!may_pass(err) || delay >= elector->release.until - now) {
         log_line(elector, KI_LOG_WARNING, "cannot release the Lease", err);
         finish(elector);
     } else {
         log_line(elector, KI_LOG_DEBUG, "cannot release the Lease yet", err);
-        elector->release_delay = delay < elector->retry_ns / 2 ? 2 * delay : elector->retry_ns;
+        elector->release.delay = delay < elector->given.retry_ns / 2 ? 2 * delay : elector->given.retry_ns;
         ki_timer_set(&elector->retry_timer, now + delay);
     }
 }
@@ -284,31 +284,31 @@ static void send_write(ki_elector *elector, ki_elector_step step);
 static void on_written(ki_elector *elector, const ki_response *response) {
     ki_lease lease;
     ki_error err = KI_ERROR_INIT;
-    int64_t sent_at = elector->sent_at;
+    int64_t sent_at = elector->request.sent_at;
     if (lease_of(elector, response, &lease, &err)) {
         attempt_failed(elector, "wrote the Lease, but cannot read the response", &err);
         return;
     }
     observe(elector, &lease);
-    if (!is_own(elector, &elector->lease)) {
+    if (!is_own(elector, &elector->seen.lease)) {
         attempt_failed(elector, "the server stored another holder than the request's", NULL);
         return;
     }
-    if (elector->phase == KI_ELECTOR_LEADS || ki_engine_clock(elector->engine) < sent_at + elector->renew_ns)
+    if (elector->phase == KI_ELECTOR_LEADS || ki_engine_clock(elector->engine) < sent_at + elector->given.renew_ns)
         lead(elector, sent_at);
     attempt_succeeded(elector);
 }
 
 /* Returns true if the last seen Lease has no holder, or its holder did not renew it for `duration`. */
 static bool is_free(const ki_elector *elector, int64_t duration) {
-    return elector->lease.record.holder.size == 0 || ki_engine_now(elector->engine) - elector->observed_at >= duration;
+    return elector->seen.lease.record.holder.size == 0 || ki_engine_now(elector->engine) - elector->seen.at >= duration;
 }
 
 /* Returns how long a deleted Lease still belongs to its last holder. */
 static int64_t duration_after_deletion(const ki_elector *elector) {
-    int64_t duration = KI_SECONDS(elector->lease.record.duration_s);
-    bool is_meant = duration <= MEANT_MAX || duration <= elector->lease_ns;
-    return is_meant ? duration : elector->lease_ns;
+    int64_t duration = KI_SECONDS(elector->seen.lease.record.duration_s);
+    bool is_meant = duration <= MEANT_MAX || duration <= elector->given.lease_ns;
+    return is_meant ? duration : elector->given.lease_ns;
 }
 
 static void on_read(ki_elector *elector, const ki_response *response) {
@@ -319,10 +319,10 @@ static void on_read(ki_elector *elector, const ki_response *response) {
         return;
     }
     observe(elector, &lease);
-    if (is_own(elector, &elector->lease)) {
+    if (is_own(elector, &elector->seen.lease)) {
         atomic_fetch_add(&elector->slow_paths, 1);
         send_write(elector, KI_ELECTOR_UPDATES);
-    } else if (is_free(elector, KI_SECONDS(elector->lease.record.duration_s))) {
+    } else if (is_free(elector, KI_SECONDS(elector->seen.lease.record.duration_s))) {
         send_write(elector, KI_ELECTOR_UPDATES);
     } else {
         attempt_succeeded(elector);
@@ -332,7 +332,7 @@ static void on_read(ki_elector *elector, const ki_response *response) {
 /* Creates the Lease if this process was the last holder, or if that holder's lease duration has elapsed: until then the
  * holder may still work. */
 static void on_not_found(ki_elector *elector) {
-    if (is_own(elector, &elector->lease) || is_free(elector, duration_after_deletion(elector)))
+    if (is_own(elector, &elector->seen.lease) || is_free(elector, duration_after_deletion(elector)))
         send_write(elector, KI_ELECTOR_CREATES);
     else
         attempt_succeeded(elector);
@@ -346,7 +346,7 @@ static void on_read_to_release(ki_elector *elector, const ki_response *response)
         return;
     }
     observe(elector, &lease);
-    if (is_own(elector, &elector->lease))
+    if (is_own(elector, &elector->seen.lease))
         send_write(elector, KI_ELECTOR_WRITES_TO_RELEASE);
     else
         finish(elector);
@@ -412,13 +412,13 @@ static void on_failure(ki_elector *elector, ki_elector_step step, const ki_error
 
 static void on_response(const ki_response *response, const ki_error *err, void *user) {
     ki_elector *elector = user;
-    ki_elector_step step = elector->step;
-    ki_pending_request *pending = elector->pending;
+    ki_elector_step step = elector->request.step;
+    ki_pending_request *pending = elector->request.pending;
     if (step == KI_ELECTOR_IDLE)
         return; /* cancelled by abandon_request */
     KI_ASSERT(can_request(elector->phase, step));
-    elector->step = KI_ELECTOR_IDLE;
-    elector->pending = NULL;
+    elector->request.step = KI_ELECTOR_IDLE;
+    elector->request.pending = NULL;
     if (err)
         on_failure(elector, step, err);
     else
@@ -428,9 +428,9 @@ static void on_response(const ki_response *response, const ki_error *err, void *
 
 /* Cancels the request. The server may have received the request, or may still receive it. */
 static void abandon_request(ki_elector *elector) {
-    ki_pending_request *pending = elector->pending;
-    elector->step = KI_ELECTOR_IDLE;
-    elector->pending = NULL;
+    ki_pending_request *pending = elector->request.pending;
+    elector->request.step = KI_ELECTOR_IDLE;
+    elector->request.pending = NULL;
     if (pending)
         ki_pending_request_end_cancelled(pending);
     ki_pending_request_free(pending);
@@ -441,30 +441,30 @@ static void abandon_request(ki_elector *elector) {
 /* Returns a request's time limit: the time left, at most half of the renew deadline, so that a hanging request leaves
  * time for another one. */
 static int64_t time_left_ms(const ki_elector *elector) {
-    int64_t most = elector->renew_ns / 2, left = most, now = ki_engine_now(elector->engine);
+    int64_t most = elector->given.renew_ns / 2, left = most, now = ki_engine_now(elector->engine);
     if (elector->phase == KI_ELECTOR_LEADS)
         left = ki_terms_until(elector->terms) - now;
     else if (elector->phase == KI_ELECTOR_RELEASES)
-        left = elector->release_until - now;
+        left = elector->release.until - now;
     return (left < most ? left : most) / KI_MILLISECONDS(1);
 }
 
 static ki_status send_request(ki_elector *elector, ki_elector_step step, ki_client_request *request, ki_error *err) {
     KI_ON_LOOP(elector->engine);
-    KI_ASSERT(elector->step == KI_ELECTOR_IDLE && can_request(elector->phase, step));
+    KI_ASSERT(elector->request.step == KI_ELECTOR_IDLE && can_request(elector->phase, step));
     int64_t timeout_ms = time_left_ms(elector);
     if (timeout_ms <= 0)
         return ki_error_set(err, KI_ERR_TIMEOUT, "no time is left for a request");
     const ki_request_options options = KI_REQUEST_OPTIONS(.timeout_ms = timeout_ms);
     request->resource = KI_LEASES;
-    request->namespace_name = elector->namespace_name;
+    request->namespace_name = elector->given.namespace_name;
     request->options = &options;
-    elector->sent_at = ki_engine_now(elector->engine);
-    elector->step = step;
+    elector->request.sent_at = ki_engine_now(elector->engine);
+    elector->request.step = step;
     ki_status status = ki_pending_request_start(elector->client, request, KI_REQUEST_INTERNAL, KI_LEASE_BYTES_MAX,
-                                                on_response, elector, &elector->pending, err);
+                                                on_response, elector, &elector->request.pending, err);
     if (status)
-        elector->step = KI_ELECTOR_IDLE;
+        elector->request.step = KI_ELECTOR_IDLE;
     return status;
 }
 
@@ -477,24 +477,24 @@ static void not_sent(ki_elector *elector, const ki_error *err) {
 
 static void send_read(ki_elector *elector, ki_elector_step step) {
     ki_error err = KI_ERROR_INIT;
-    ki_client_request request = KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .name = elector->name);
+    ki_client_request request = KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .name = elector->given.name);
     if (send_request(elector, step, &request, &err))
         not_sent(elector, &err);
 }
 
 /* Returns true if the write makes this process the new holder. */
 static bool takes_the_lease(const ki_elector *elector, ki_elector_step step) {
-    return step == KI_ELECTOR_CREATES || (step == KI_ELECTOR_UPDATES && !is_own(elector, &elector->lease));
+    return step == KI_ELECTOR_CREATES || (step == KI_ELECTOR_UPDATES && !is_own(elector, &elector->seen.lease));
 }
 
 /* Returns the spec to write. `now` is the time as text. leaseTransitions is never below the highest value seen, since
  * the Lease may have been deleted or edited. */
 static ki_lease_record next_record(const ki_elector *elector, ki_elector_step step, ki_str now) {
-    const ki_lease_record *last = &elector->lease.record;
+    const ki_lease_record *last = &elector->seen.lease.record;
     ki_lease_record next = {
-        .holder = ki_str_of(elector->identity),
-        .duration_s = (elector->lease_ns + KI_SECONDS(1) - 1) / KI_SECONDS(1),
-        .transitions = elector->most_transitions,
+        .holder = ki_str_of(elector->given.identity),
+        .duration_s = (elector->given.lease_ns + KI_SECONDS(1) - 1) / KI_SECONDS(1),
+        .transitions = elector->seen.most_transitions,
         .acquire_time = now,
         .renew_time = now,
     };
@@ -513,20 +513,20 @@ static ki_lease_record next_record(const ki_elector *elector, ki_elector_step st
 static ki_status write_body(ki_elector *elector, ki_elector_step step, char **ret_json, size_t *ret_size,
                             ki_error *err) {
     char text[KI_RFC3339_SIZE];
-    const ki_lease_place place = { elector->namespace_name, elector->name };
+    const ki_lease_place place = { elector->given.namespace_name, elector->given.name };
     int64_t wall_us = ki_engine_wall_now(elector->engine) / NANOSECONDS_OF_MICROSECOND;
     elector->wall_us = wall_us > elector->wall_us ? wall_us : elector->wall_us + 1;
     ki_rfc3339_micros(elector->wall_us * NANOSECONDS_OF_MICROSECOND, text);
     const ki_lease_record record = next_record(elector, step, ki_str_of(text));
-    const ki_lease *base = step == KI_ELECTOR_CREATES ? NULL : &elector->lease;
+    const ki_lease *base = step == KI_ELECTOR_CREATES ? NULL : &elector->seen.lease;
     return ki_lease_write(elector->allocator, &place, base, &record, ret_json, ret_size, err);
 }
 
 static void send_write(ki_elector *elector, ki_elector_step step) {
     ki_error err = KI_ERROR_INIT;
     char *json = NULL;
-    ki_client_request request = KI_CLIENT_REQUEST(.verb = KI_CLIENT_UPDATE, .name = elector->name);
-    if (takes_the_lease(elector, step) && elector->most_transitions == INT32_MAX) {
+    ki_client_request request = KI_CLIENT_REQUEST(.verb = KI_CLIENT_UPDATE, .name = elector->given.name);
+    if (takes_the_lease(elector, step) && elector->seen.most_transitions == INT32_MAX) {
         attempt_failed(elector,
                        "cannot take the Lease: its leaseTransitions is 2147483647, and a higher fencing token does not "
                        "exist; delete the Lease and restart all candidates",
@@ -551,7 +551,7 @@ static void send_write(ki_elector *elector, ki_elector_step step) {
 void ki_election_try(ki_timer *timer, void *user) {
     (void)timer;
     ki_elector *elector = user;
-    KI_ASSERT(elector->step == KI_ELECTOR_IDLE);
+    KI_ASSERT(elector->request.step == KI_ELECTOR_IDLE);
     bool is_late = elector->phase == KI_ELECTOR_LEADS && time_left_ms(elector) <= 0; /* ki_election_expire follows */
     if (is_late)
         return;
@@ -600,11 +600,11 @@ static void end(ki_elector *elector, ki_elector_phase next) {
 void ki_election_stop(ki_component *component) {
     KI_ON_LOOP(((ki_elector *)(void *)component)->engine);
     ki_elector *elector = (ki_elector *)(void *)component;
-    bool may_hold =
-        elector->step == KI_ELECTOR_CREATES || elector->step == KI_ELECTOR_UPDATES || is_own(elector, &elector->lease);
+    bool may_hold = elector->request.step == KI_ELECTOR_CREATES || elector->request.step == KI_ELECTOR_UPDATES ||
+                    is_own(elector, &elector->seen.lease);
     if (elector->phase == KI_ELECTOR_RELEASES || elector->phase == KI_ELECTOR_STOPPED)
         return;
-    bool releases = elector->is_releasing_on_stop && may_hold;
+    bool releases = elector->given.is_releasing_on_stop && may_hold;
     end(elector, releases ? KI_ELECTOR_RELEASES : KI_ELECTOR_STOPPED);
     if (releases && is_any_busy(elector)) {
         log_line(elector, KI_LOG_WARNING, "not released, because a reconcile still runs: the Lease expires", NULL);
@@ -614,8 +614,8 @@ void ki_election_stop(ki_component *component) {
         finish(elector);
         return;
     }
-    elector->release_until = ki_engine_now(elector->engine) + elector->renew_ns;
-    elector->release_delay = elector->retry_ns / RELEASE_DELAYS;
+    elector->release.until = ki_engine_now(elector->engine) + elector->given.renew_ns;
+    elector->release.delay = elector->given.retry_ns / RELEASE_DELAYS;
     send_read(elector, KI_ELECTOR_READS_TO_RELEASE);
 }
 

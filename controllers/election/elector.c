@@ -35,13 +35,13 @@ static void tear_down_on_loop(void *user) {
 }
 
 void ki_elector_release(ki_elector *elector) {
-    KI_ASSERT(!elector->hooks && elector->is_freed && !elector->pending);
+    KI_ASSERT(!elector->hooks && elector->is_freed && !elector->request.pending);
     ki_terms_close(elector->terms);
     ki_mutex_destroy(&elector->mutex);
-    ki_lease_clear(&elector->lease);
-    ki_free(elector->allocator, elector->namespace_name);
-    ki_free(elector->allocator, elector->name);
-    ki_free(elector->allocator, elector->identity);
+    ki_lease_clear(&elector->seen.lease);
+    ki_free(elector->allocator, elector->given.namespace_name);
+    ki_free(elector->allocator, elector->given.name);
+    ki_free(elector->allocator, elector->given.identity);
     ki_free(elector->allocator, elector);
 }
 
@@ -66,17 +66,17 @@ static ki_elector *make(ki_factory *factory, const ki_elector_options *given) {
     elector->engine = engine;
     elector->client = ki_factory_client(factory);
     elector->allocator = allocator;
-    elector->lease_ns = KI_MILLISECONDS(given->lease_duration_ms);
-    elector->renew_ns = KI_MILLISECONDS(given->renew_deadline_ms);
-    elector->retry_ns = KI_MILLISECONDS(given->retry_period_ms);
-    elector->is_releasing_on_stop = given->release_on_stop;
+    elector->given.lease_ns = KI_MILLISECONDS(given->lease_duration_ms);
+    elector->given.renew_ns = KI_MILLISECONDS(given->renew_deadline_ms);
+    elector->given.retry_ns = KI_MILLISECONDS(given->retry_period_ms);
+    elector->given.is_releasing_on_stop = given->release_on_stop;
     elector->callbacks = given->callbacks;
     elector->user = given->user;
-    elector->most_transitions = -1;
+    elector->seen.most_transitions = -1;
     ki_task_init(&elector->stop_task, engine, stop_task, elector);
     elector->component = (ki_component){
         .order = KI_COMPONENT_SERVICE,
-        .stop_timeout_ns = given->release_on_stop ? elector->renew_ns : STOP_TIMEOUT,
+        .stop_timeout_ns = given->release_on_stop ? elector->given.renew_ns : STOP_TIMEOUT,
         .start = ki_election_start,
         .stop = ki_election_stop,
         .cut_off = ki_election_cut_off,
@@ -166,7 +166,7 @@ void ki_elector_leader(const ki_elector *elector, char *ret_identity, size_t siz
     if (ki_engine_is_forked(elector->engine))
         return;
     ki_mutex_lock(&locked->mutex);
-    ki_str holder = locked->lease.record.holder;
+    ki_str holder = locked->seen.lease.record.holder;
     size_t length = holder.size < size - 1 ? holder.size : size - 1;
     if (length)
         memcpy(ret_identity, holder.data, length);
@@ -182,9 +182,9 @@ ki_status ki_elector_check(const ki_elector *elector, int64_t tolerance_ms, ki_e
     int64_t until = ki_terms_until(elector->terms);
     if (until == KI_TERM_NONE)
         return KI_OK;
-    int64_t late = ki_engine_clock(elector->engine) - (until - elector->renew_ns) - elector->lease_ns;
+    int64_t late = ki_engine_clock(elector->engine) - (until - elector->given.renew_ns) - elector->given.lease_ns;
     if (late / KI_MILLISECONDS(1) <= tolerance_ms)
         return KI_OK;
     return ki_error_set(err, KI_ERR_TIMEOUT, "the lease %s/%s expired %lld ms ago, and the loop is blocked",
-                        elector->namespace_name, elector->name, (long long)(late / KI_MILLISECONDS(1)));
+                        elector->given.namespace_name, elector->given.name, (long long)(late / KI_MILLISECONDS(1)));
 }

@@ -13,7 +13,7 @@ void ki_elector_visit_metrics(const ki_component *component, const ki_metrics_vi
         (const ki_elector *)(const void *)((const char *)component - offsetof(ki_elector, component));
     char leader[KI_IDENTITY_MAX + 1];
     ki_elector_leader(elector, leader, sizeof leader);
-    const ki_label label = { "name", elector->name };
+    const ki_label label = { "name", elector->given.name };
     ki_sample sample = {
         .metric = &master_status, .labels = &label, .label_count = 1, .elector = elector, .leader = leader
     };

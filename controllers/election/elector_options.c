@@ -116,8 +116,8 @@ static char *make_identity(const ki_elector *elector) {
 
 /* Writes a Lease without sending it, to find now an identity that cannot be written. */
 static ki_status try_to_write(const ki_elector *elector, ki_error *err) {
-    const ki_lease_place place = { elector->namespace_name, elector->name };
-    const ki_lease_record record = { .holder = ki_str_of(elector->identity) };
+    const ki_lease_place place = { elector->given.namespace_name, elector->given.name };
+    const ki_lease_record record = { .holder = ki_str_of(elector->given.identity) };
     char *json = NULL;
     size_t size;
     ki_status status = ki_lease_write(elector->allocator, &place, NULL, &record, &json, &size, err);
@@ -128,10 +128,10 @@ static ki_status try_to_write(const ki_elector *elector, ki_error *err) {
 }
 
 ki_status ki_elector_set_names(ki_elector *elector, const ki_elector_options *given, ki_error *err) {
-    elector->namespace_name = ki_strdup(elector->allocator, given->namespace_name);
-    elector->name = ki_strdup(elector->allocator, given->name);
-    elector->identity = given->identity ? ki_strdup(elector->allocator, given->identity) : make_identity(elector);
-    if (!elector->namespace_name || !elector->name || !elector->identity)
+    elector->given.namespace_name = ki_strdup(elector->allocator, given->namespace_name);
+    elector->given.name = ki_strdup(elector->allocator, given->name);
+    elector->given.identity = given->identity ? ki_strdup(elector->allocator, given->identity) : make_identity(elector);
+    if (!elector->given.namespace_name || !elector->given.name || !elector->given.identity)
         return ki_error_no_memory(err, "making an elector");
     return try_to_write(elector, err);
 }

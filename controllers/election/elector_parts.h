@@ -37,6 +37,32 @@ typedef struct ki_elector_failure {
     int http_status;
 } ki_elector_failure;
 
+/* From the program's options; constant after new. */
+typedef struct ki_elector_given {
+    char *namespace_name, *name, *identity;
+    int64_t lease_ns, renew_ns, retry_ns;
+    bool is_releasing_on_stop;
+} ki_elector_given;
+
+/* Written on the loop under `mutex`; the loop reads it without the mutex. */
+typedef struct ki_seen_lease {
+    ki_lease lease;           /* as last seen */
+    int64_t at;               /* when this content was first seen; read after the response had arrived. Loop */
+    int64_t most_transitions; /* highest leaseTransitions of all Leases seen; -1: none seen. Loop */
+} ki_seen_lease;
+
+typedef struct ki_elector_request {
+    ki_elector_step step;
+    ki_pending_request *pending; /* of `step` */
+    int64_t sent_at;
+} ki_elector_request;
+
+/* In phase RELEASES. */
+typedef struct ki_lease_release {
+    int64_t until; /* its deadline */
+    int64_t delay; /* before the next try */
+} ki_lease_release;
+
 struct ki_elector {
     ki_component component; /* must be first: election.c casts it to the elector */
     /* constant after new */
@@ -44,29 +70,20 @@ struct ki_elector {
     ki_engine *engine;
     ki_client *client;
     const ki_allocator *allocator;
-    char *namespace_name, *name, *identity;
-    int64_t lease_ns, renew_ns, retry_ns;
-    bool is_releasing_on_stop;
+    ki_elector_given given;
     ki_elector_callbacks callbacks;
     void *user;
     ki_terms *terms; /* lasting: this process leads; until `renew_ns` after the last successful renewal was sent */
     /* atomic: written on the loop, read by any thread */
     _Atomic int64_t token; /* of the last term */
     _Atomic uint64_t slow_paths;
-    /* written on the loop under `mutex`; the loop reads it without the mutex */
     ki_mutex mutex;
-    ki_lease lease; /* as last seen */
+    ki_seen_lease seen;
     /* loop only */
     ki_elector_phase phase;
-    ki_elector_step step;
-    ki_pending_request *pending; /* of `step` */
-    int64_t sent_at;             /* when the step's request was sent */
-    /* when the current content of `lease` was first seen; read after the response had arrived */
-    int64_t observed_at;
-    int64_t most_transitions; /* highest leaseTransitions of all Leases seen; -1: none seen */
-    int64_t wall_us;          /* the last time written */
-    int64_t release_until;    /* deadline in phase RELEASES */
-    int64_t release_delay;    /* in phase RELEASES: before the next try */
+    ki_elector_request request;
+    int64_t wall_us; /* the last time written */
+    ki_lease_release release;
     ki_elector_failure failure;
     bool has_led;
     bool is_freed; /* ki_elector_free was called; removing the last hook frees the memory */

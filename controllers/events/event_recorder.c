@@ -17,6 +17,19 @@ enum {
     HOST_NAME_MAX_SIZE = 256
 };
 
+typedef struct ki_recorder_names {
+    char *component, *host, *instance;
+} ki_recorder_names;
+
+/* The records that no write has taken yet. All under `mutex`. */
+typedef struct ki_record_queue {
+    ki_mutex mutex;
+    ki_event_record *first, *last;
+    ki_event_recorder_counts counts;
+    int64_t last_name_ns;
+    bool is_closed; /* new records are dropped */
+} ki_record_queue;
+
 struct ki_event_recorder {
     ki_component component; /* must be first: of() casts it to the recorder */
     /* constant */
@@ -24,13 +37,8 @@ struct ki_event_recorder {
     ki_engine *engine;
     const ki_allocator *allocator;
     ki_event_source source;
-    char *component_name, *host, *instance; /* owned; `source` points to them */
-    /* under `mutex` */
-    ki_mutex mutex;
-    ki_event_record *first, *last; /* the queue */
-    ki_event_recorder_counts counts;
-    int64_t last_name_ns;
-    bool is_closed; /* new records are dropped */
+    ki_recorder_names names; /* owned; `source` points to them */
+    ki_record_queue queue;
     /* loop only */
     bool is_set_up, is_started, is_stopping;
     bool is_series_next; /* the turn, if both a record and a series wait */
@@ -54,29 +62,30 @@ static ki_event_recorder *of(ki_component *component) {
 
 /* Queues a record. Returns false if the queue is full or closed. */
 static bool push(ki_event_recorder *recorder, ki_event_record *record) {
-    ki_mutex_lock(&recorder->mutex);
-    bool takes = !recorder->is_closed && recorder->counts.queued < KI_EVENT_QUEUE;
+    ki_mutex_lock(&recorder->queue.mutex);
+    bool takes = !recorder->queue.is_closed && recorder->queue.counts.queued < KI_EVENT_QUEUE;
     if (takes) {
-        record->name_ns = record->wall_ns > recorder->last_name_ns ? record->wall_ns : recorder->last_name_ns + 1;
-        recorder->last_name_ns = record->name_ns;
-        *(recorder->last ? &recorder->last->next : &recorder->first) = record;
-        recorder->last = record;
-        recorder->counts.queued++;
-        KI_ASSERT(recorder->counts.queued <= KI_EVENT_QUEUE && !record->next);
+        record->name_ns =
+            record->wall_ns > recorder->queue.last_name_ns ? record->wall_ns : recorder->queue.last_name_ns + 1;
+        recorder->queue.last_name_ns = record->name_ns;
+        *(recorder->queue.last ? &recorder->queue.last->next : &recorder->queue.first) = record;
+        recorder->queue.last = record;
+        recorder->queue.counts.queued++;
+        KI_ASSERT(recorder->queue.counts.queued <= KI_EVENT_QUEUE && !record->next);
         ki_task_post(&recorder->task);
     } else {
-        recorder->counts.dropped++;
+        recorder->queue.counts.dropped++;
     }
-    recorder->counts.recorded++;
-    ki_mutex_unlock(&recorder->mutex);
+    recorder->queue.counts.recorded++;
+    ki_mutex_unlock(&recorder->queue.mutex);
     return takes;
 }
 
 static void count_as_dropped(ki_event_recorder *recorder) {
-    ki_mutex_lock(&recorder->mutex);
-    recorder->counts.recorded++;
-    recorder->counts.dropped++;
-    ki_mutex_unlock(&recorder->mutex);
+    ki_mutex_lock(&recorder->queue.mutex);
+    recorder->queue.counts.recorded++;
+    recorder->queue.counts.dropped++;
+    ki_mutex_unlock(&recorder->queue.mutex);
 }
 
 static void record(ki_event_recorder *recorder, const ki_record *given) {
@@ -116,9 +125,9 @@ void ki_event_recorder_count(const ki_event_recorder *recorder, ki_event_recorde
     *ret_counts = (ki_event_recorder_counts){ 0 };
     if (ki_engine_is_forked(recorder->engine))
         return;
-    ki_mutex_lock(&locked->mutex);
-    *ret_counts = locked->counts;
-    ki_mutex_unlock(&locked->mutex);
+    ki_mutex_lock(&locked->queue.mutex);
+    *ret_counts = locked->queue.counts;
+    ki_mutex_unlock(&locked->queue.mutex);
 }
 
 /* --- the queue on the loop ---------------------------------------------------------------------------------------- */
@@ -126,43 +135,44 @@ void ki_event_recorder_count(const ki_event_recorder *recorder, ki_event_recorde
 /* Removes and returns the oldest record, which counts as queued until `settle`; NULL: the queue is empty. `closes`:
  * closes the queue if it is empty. */
 static ki_event_record *pop(ki_event_recorder *recorder, bool closes) {
-    ki_mutex_lock(&recorder->mutex);
-    ki_event_record *record = recorder->first;
+    ki_mutex_lock(&recorder->queue.mutex);
+    ki_event_record *record = recorder->queue.first;
     KI_ON_LOOP(recorder->engine);
-    KI_ASSERT((recorder->first != NULL) == (recorder->last != NULL) && (!record || recorder->counts.queued > 0));
+    KI_ASSERT((recorder->queue.first != NULL) == (recorder->queue.last != NULL) &&
+              (!record || recorder->queue.counts.queued > 0));
     if (record) {
-        recorder->first = record->next;
-        if (!recorder->first)
-            recorder->last = NULL;
+        recorder->queue.first = record->next;
+        if (!recorder->queue.first)
+            recorder->queue.last = NULL;
     } else if (closes) {
-        recorder->is_closed = true;
+        recorder->queue.is_closed = true;
     }
-    ki_mutex_unlock(&recorder->mutex);
+    ki_mutex_unlock(&recorder->queue.mutex);
     return record;
 }
 
 /* Counts the result of a popped record; `counter` is one of `counts`, or NULL. */
 static void settle(ki_event_recorder *recorder, uint64_t *counter) {
-    ki_mutex_lock(&recorder->mutex);
-    KI_ASSERT(recorder->counts.queued > 0);
-    recorder->counts.queued--;
+    ki_mutex_lock(&recorder->queue.mutex);
+    KI_ASSERT(recorder->queue.counts.queued > 0);
+    recorder->queue.counts.queued--;
     if (counter)
         ++*counter;
-    ki_mutex_unlock(&recorder->mutex);
+    ki_mutex_unlock(&recorder->queue.mutex);
 }
 
 /* Counts the result of a series' own write. */
 static void count_write(ki_event_recorder *recorder, uint64_t *counter) {
-    ki_mutex_lock(&recorder->mutex);
+    ki_mutex_lock(&recorder->queue.mutex);
     ++*counter;
-    ki_mutex_unlock(&recorder->mutex);
+    ki_mutex_unlock(&recorder->queue.mutex);
 }
 
 static void drop_queue(ki_event_recorder *recorder) {
     ki_event_record *record;
     while ((record = pop(recorder, true))) {
         ki_free(recorder->allocator, record);
-        settle(recorder, &recorder->counts.dropped);
+        settle(recorder, &recorder->queue.counts.dropped);
     }
 }
 
@@ -175,7 +185,7 @@ static void end(ki_event_recorder *recorder) {
     ki_task_cancel(&recorder->task);
     ki_event_sink_cancel(&recorder->sink);
     if (was_writing && recorder->is_current_queued)
-        settle(recorder, &recorder->counts.dropped);
+        settle(recorder, &recorder->queue.counts.dropped);
     ki_free(recorder->allocator, recorder->current);
     recorder->current = NULL;
     recorder->finishing = NULL;
@@ -195,9 +205,9 @@ static void take_core(ki_event_recorder *recorder, ki_event_record *record) {
     write.outcome = ki_event_correlate(&recorder->correlator, record, ki_engine_now(recorder->engine),
                                        ki_engine_wall_now(recorder->engine));
     if (write.outcome.is_filtered) {
-        settle(recorder, &recorder->counts.filtered);
+        settle(recorder, &recorder->queue.counts.filtered);
     } else if (ki_event_sink_write(&recorder->sink, &write)) {
-        settle(recorder, &recorder->counts.dropped);
+        settle(recorder, &recorder->queue.counts.dropped);
     } else {
         recorder->current = record;
         recorder->is_current_queued = true;
@@ -221,7 +231,7 @@ static void take_v1(ki_event_recorder *recorder, ki_event_record *record) {
     if (entry && entry->count > 2) {
         settle(recorder, NULL);
     } else if (ki_event_sink_write(&recorder->sink, &write)) {
-        settle(recorder, &recorder->counts.dropped);
+        settle(recorder, &recorder->queue.counts.dropped);
     } else {
         recorder->is_current_queued = true;
         if (!entry) {
@@ -299,7 +309,7 @@ static void task_run(ki_task *task, void *user) {
 
 static void write_done(ki_event_result result, void *user) {
     ki_event_recorder *recorder = user;
-    uint64_t *counter = result == KI_EVENT_ACCEPTED ? &recorder->counts.sent : &recorder->counts.failed;
+    uint64_t *counter = result == KI_EVENT_ACCEPTED ? &recorder->queue.counts.sent : &recorder->queue.counts.failed;
     if (recorder->is_current_queued)
         settle(recorder, counter);
     else
@@ -394,17 +404,18 @@ static char *default_instance(const ki_allocator *allocator, const char *compone
 }
 
 static ki_status copy_source(ki_event_recorder *recorder, const ki_event_recorder_options *given) {
-    recorder->component_name = ki_strdup(recorder->allocator, given->component);
-    recorder->host = ki_strdup(recorder->allocator, given->host ? given->host : "");
+    recorder->names.component = ki_strdup(recorder->allocator, given->component);
+    recorder->names.host = ki_strdup(recorder->allocator, given->host ? given->host : "");
     if (given->instance && given->instance[0])
-        recorder->instance = ki_strdup(recorder->allocator, given->instance);
+        recorder->names.instance = ki_strdup(recorder->allocator, given->instance);
     else
-        recorder->instance = default_instance(recorder->allocator, given->component);
-    if (!recorder->component_name || !recorder->host || !recorder->instance)
+        recorder->names.instance = default_instance(recorder->allocator, given->component);
+    if (!recorder->names.component || !recorder->names.host || !recorder->names.instance)
         return KI_ERR_NO_MEMORY;
-    recorder->source = (ki_event_source){
-        .api = given->api, .component = recorder->component_name, .host = recorder->host, .instance = recorder->instance
-    };
+    recorder->source = (ki_event_source){ .api = given->api,
+                                          .component = recorder->names.component,
+                                          .host = recorder->names.host,
+                                          .instance = recorder->names.instance };
     return KI_OK;
 }
 
@@ -439,10 +450,10 @@ static void destroy(ki_event_recorder *recorder) {
     ki_component_remove(&recorder->component);
     if (recorder->is_set_up)
         ki_engine_call(recorder->engine, tear_down_on_loop, recorder);
-    ki_mutex_destroy(&recorder->mutex);
-    ki_free(allocator, recorder->component_name);
-    ki_free(allocator, recorder->host);
-    ki_free(allocator, recorder->instance);
+    ki_mutex_destroy(&recorder->queue.mutex);
+    ki_free(allocator, recorder->names.component);
+    ki_free(allocator, recorder->names.host);
+    ki_free(allocator, recorder->names.instance);
     ki_free(allocator, recorder);
 }
 
@@ -476,7 +487,7 @@ ki_status ki_event_recorder_new(ki_factory *factory, const ki_event_recorder_opt
     recorder->factory = factory;
     recorder->engine = engine;
     recorder->allocator = allocator;
-    status = ki_mutex_init(&recorder->mutex, err);
+    status = ki_mutex_init(&recorder->queue.mutex, err);
     if (status) {
         ki_free(allocator, recorder);
         return status;

@@ -60,16 +60,16 @@ static void wait_until(ki_workqueue *queue, ki_work_item *item, int64_t ready_at
     item->is_waiting = true;
     ki_heap_put(&queue->waiting, &item->node, ready_at, sequence);
     KI_ASSERT(ki_heap_has(&item->node) && queue->waiting.first->rank <= ready_at);
-    if (queue->waiting.first->rank < queue->timer_at) {
-        queue->timer_at = queue->waiting.first->rank;
-        queue->posts_task = true;
+    if (queue->waiting.first->rank < queue->due.timer_at) {
+        queue->due.timer_at = queue->waiting.first->rank;
+        queue->after.posts_task = true;
     }
 }
 
 /* As in client-go, a waiting key and a queued key are independent: a key can be both. `is_retry`: the caller gave a
  * delay, also of 0, or asked for that of the rate limits. */
 static void put_in_order(ki_workqueue *queue, ki_work_item *item, int64_t delay_ns, bool is_retry, int64_t now) {
-    KI_ASSERT(!queue->by_priority && !queue->ready_heap.first);
+    KI_ASSERT(!queue->by_priority && !queue->ready.heap.first);
     if (is_retry)
         queue->counts.retries++;
     if (delay_ns <= 0) {
@@ -82,7 +82,7 @@ static void put_in_order(ki_workqueue *queue, ki_work_item *item, int64_t delay_
 /* As in controller-runtime, a key is either queued or waits. Adding it again keeps the earliest time and the highest
  * priority. */
 static void put_by_priority(ki_workqueue *queue, ki_work_item *item, int64_t delay_ns, int priority, int64_t now) {
-    KI_ASSERT(queue->by_priority && queue->ready.count == 0);
+    KI_ASSERT(queue->by_priority && queue->ready.list.count == 0);
     KI_ASSERT(!(item->is_dirty && item->is_waiting));
     bool is_new = !item->is_dirty && !item->is_waiting;
     uint64_t sequence = item->node.sequence; /* a node in a heap does not change */
@@ -96,7 +96,7 @@ static void put_by_priority(ki_workqueue *queue, ki_work_item *item, int64_t del
         item->priority = priority;
         sequence = queue->next_sequence++;
         if (item->is_dirty && !item->is_processing)
-            ki_heap_put(&queue->ready_heap, &item->node, -(int64_t)item->priority, sequence);
+            ki_heap_put(&queue->ready.heap, &item->node, -(int64_t)item->priority, sequence);
         else if (!item->is_waiting)
             item->node.sequence = sequence & (UINT64_MAX >> 1);
     }
@@ -127,7 +127,7 @@ static int64_t count_failure(ki_workqueue *queue, ki_work_item *item, int64_t no
 static ki_status add_locked(ki_workqueue *queue, ki_str key, const ki_add_options *options, bool is_delayed,
                             int64_t now) {
     KI_HELD(&queue->lock);
-    if (queue->is_shut_down)
+    if (queue->shutdown.is_begun)
         return KI_ERR_CLOSED;
     ki_work_item *item = item_of(queue, key);
     if (!item)

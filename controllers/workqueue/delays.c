@@ -33,7 +33,7 @@ static bool make_slices_ready(ki_workqueue *queue, int64_t now) {
     for (;;) {
         ki_mutex_lock_short(&queue->lock);
         /* After a shutdown no key becomes ready. */
-        int made = queue->is_shut_down ? 0 : make_ready(queue, now, SLICE);
+        int made = queue->shutdown.is_begun ? 0 : make_ready(queue, now, SLICE);
         ki_work_unlock(queue);
         if (made < SLICE)
             return true;
@@ -45,24 +45,24 @@ static bool make_slices_ready(ki_workqueue *queue, int64_t now) {
 void ki_work_on_loop(ki_task *task, void *user) {
     ki_workqueue *queue = user;
     KI_ON_LOOP(queue->engine);
-    KI_ASSERT(task == &queue->task);
+    KI_ASSERT(task == &queue->due.task);
     bool is_done = make_slices_ready(queue, ki_engine_now(queue->engine));
     ki_mutex_lock_short(&queue->lock);
-    const ki_heap_node *first = queue->is_shut_down ? NULL : queue->waiting.first;
+    const ki_heap_node *first = queue->shutdown.is_begun ? NULL : queue->waiting.first;
     int64_t at = first ? first->rank : KI_WORK_NEVER;
     if (is_done)
-        queue->timer_at = at;
-    bool is_ready = queue->must_report_closed || (queue->must_report_ready && queue->ready_count > 0);
-    queue->must_report_ready = queue->must_report_closed = false;
-    bool is_drained = !queue->has_reported_drained && ki_work_is_drained(queue);
-    queue->has_reported_drained |= is_drained;
+        queue->due.timer_at = at;
+    bool is_ready = queue->shutdown.must_report || (queue->must_report_ready && queue->ready.count > 0);
+    queue->must_report_ready = queue->shutdown.must_report = false;
+    bool is_drained = !queue->shutdown.has_reported && ki_work_is_drained(queue);
+    queue->shutdown.has_reported |= is_drained;
     ki_mutex_unlock(&queue->lock);
     if (!is_done)
         ki_task_post(task);
     else if (at == KI_WORK_NEVER)
-        ki_timer_cancel(&queue->timer);
+        ki_timer_cancel(&queue->due.timer);
     else
-        ki_timer_set(&queue->timer, at);
+        ki_timer_set(&queue->due.timer, at);
     if (is_ready && queue->on_ready)
         queue->on_ready(queue, queue->user);
     if (is_drained && queue->on_drained)
@@ -79,5 +79,5 @@ void ki_workqueue_forget_on_ready(ki_workqueue *queue) {
 void ki_work_on_timer(ki_timer *timer, void *user) {
     ki_workqueue *queue = user;
     (void)timer;
-    ki_work_on_loop(&queue->task, queue);
+    ki_work_on_loop(&queue->due.task, queue);
 }

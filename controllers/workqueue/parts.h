@@ -60,6 +60,41 @@ typedef struct ki_work_list {
     size_t count;
 } ki_work_list;
 
+/* The keys that can be taken. */
+typedef struct ki_work_ready {
+    ki_work_list list; /* without by_priority */
+    ki_heap heap;      /* with by_priority; rank: -priority */
+    size_t count;
+} ki_work_ready;
+
+/* The loop's part (delays.c). */
+typedef struct ki_work_due {
+    ki_task task;     /* ki_work_on_loop; any thread posts it */
+    ki_timer timer;   /* loop only */
+    int64_t timer_at; /* the time that the timer has, or that the posted task will set; KI_WORK_NEVER: none */
+} ki_work_due;
+
+/* Threads that wait for a key. */
+typedef struct ki_work_threads {
+    ki_cond ready;
+    size_t sleeping; /* they wait for `ready` */
+    bool is_waking;  /* one of them was signalled, and none has left the wait since */
+} ki_work_threads;
+
+typedef struct ki_work_shutdown {
+    bool is_begun;
+    bool has_reported; /* on_drained was called */
+    bool must_report;  /* the loop is to call on_ready once more */
+    uint64_t count;    /* calls of ki_workqueue_shut_down; each ends all drains */
+    ki_cond drained;
+} ki_work_shutdown;
+
+/* What ki_work_unlock does after the unlock. */
+typedef struct ki_work_after {
+    bool wakes_all, wakes_drained, posts_task;
+    ki_work_item *freed; /* one at most: each hold of the lock releases one key at most */
+} ki_work_after;
+
 struct ki_workqueue {
     /* Constant after new. */
     ki_workqueue *self; /* for functions with a const queue that lock */
@@ -72,39 +107,20 @@ struct ki_workqueue {
     void (*on_drained)(ki_workqueue *queue, void *user);
     void *user;
 
-    /* Loop only. */
-    ki_timer timer;
-
-    ki_task task; /* ki_work_on_loop; any thread posts it */
-    ki_cond ready_cond;
-    ki_cond drained_cond;
-
     /* Under `lock`. */
     ki_mutex lock;
     ki_map items; /* by key */
     ki_rate_limiter rate_limiter;
     uint64_t next_sequence : 63; /* as in ki_heap_node */
-
-    ki_work_list ready;      /* keys that can be taken, without by_priority */
-    ki_heap ready_heap;      /* keys that can be taken, with by_priority; rank: -priority */
-    ki_heap waiting;         /* rank: the time at which the key becomes ready */
-    ki_work_list processing; /* oldest `started_at` first */
-    size_t ready_count;
+    ki_work_ready ready;
+    ki_heap waiting;                                   /* rank: the time at which the key becomes ready */
+    ki_work_list processing;                           /* oldest `started_at` first */
     void (*on_ready)(ki_workqueue *queue, void *user); /* only the loop changes it */
-    int64_t timer_at; /* the time that the timer has, or that the posted task will set; KI_WORK_NEVER: none */
-
-    size_t sleeping; /* threads that wait for ready_cond */
-    bool is_waking;  /* one of them was signalled, and none has left the wait since */
-    bool is_shut_down;
-    bool has_reported_drained;
     bool must_report_ready;
-    bool must_report_closed;
-    uint64_t shutdowns; /* calls of ki_workqueue_shut_down; each ends all drains */
-
-    /* What ki_work_unlock does after the unlock. */
-    bool wakes_all, wakes_drained, posts_task;
-    ki_work_item *freed; /* one at most: each hold of the lock releases one key at most */
-
+    ki_work_due due;
+    ki_work_threads threads;
+    ki_work_shutdown shutdown;
+    ki_work_after after;
     ki_work_counts counts;
 };
 

@@ -24,7 +24,7 @@ static void take(ki_workqueue *queue, ki_work_item *item, int64_t now) {
 
 static bool has_to_wait(const ki_workqueue *queue) {
     KI_HELD(&queue->lock);
-    return queue->ready_count == 0 && !queue->is_shut_down;
+    return queue->ready.count == 0 && !queue->shutdown.is_begun;
 }
 
 /* Waits for a ready key or the shutdown. The caller holds the lock, which is released during the wait. */
@@ -35,11 +35,11 @@ static ki_status wait_for_key(ki_workqueue *queue, int64_t deadline) {
     while (has_to_wait(queue)) {
         if (!in_time)
             return KI_ERR_TIMEOUT;
-        queue->sleeping++;
-        in_time = ki_cond_wait_until(&queue->ready_cond, &queue->lock, deadline);
-        KI_ASSERT(queue->sleeping > 0);
-        queue->sleeping--;
-        queue->is_waking = false; /* also after the deadline: at worst a thread is signalled without need */
+        queue->threads.sleeping++;
+        in_time = ki_cond_wait_until(&queue->threads.ready, &queue->lock, deadline);
+        KI_ASSERT(queue->threads.sleeping > 0);
+        queue->threads.sleeping--;
+        queue->threads.is_waking = false; /* also after the deadline: at worst a thread is signalled without need */
     }
     return KI_OK;
 }
@@ -115,7 +115,7 @@ size_t ki_workqueue_length(const ki_workqueue *queue) {
     if (ki_engine_is_forked(queue->engine))
         return 0;
     ki_mutex_lock_short(&queue->self->lock);
-    size_t length = queue->ready_count;
+    size_t length = queue->ready.count;
     ki_mutex_unlock(&queue->self->lock);
     return length;
 }

@@ -18,26 +18,27 @@ int64_t ki_work_now(const ki_workqueue *queue) {
  * keys are ready. */
 static bool must_wake(const ki_workqueue *queue) {
     KI_HELD(&queue->lock);
-    return queue->ready_count > 0 && queue->sleeping > 0 && !queue->is_waking;
+    return queue->ready.count > 0 && queue->threads.sleeping > 0 && !queue->threads.is_waking;
 }
 
 void ki_work_unlock(ki_workqueue *queue) {
-    bool wakes_all = queue->wakes_all, wakes_drained = queue->wakes_drained, posts_task = queue->posts_task;
-    ki_work_item *freed = queue->freed;
+    bool wakes_all = queue->after.wakes_all, wakes_drained = queue->after.wakes_drained,
+         posts_task = queue->after.posts_task;
+    ki_work_item *freed = queue->after.freed;
     bool wakes = must_wake(queue);
-    queue->is_waking |= wakes;
-    queue->wakes_all = queue->wakes_drained = queue->posts_task = false;
-    queue->freed = NULL;
+    queue->threads.is_waking |= wakes;
+    queue->after.wakes_all = queue->after.wakes_drained = queue->after.posts_task = false;
+    queue->after.freed = NULL;
     ki_mutex_unlock(&queue->lock);
     /* Signals follow the unlock, so that a woken thread finds the lock free. */
     if (wakes_all)
-        ki_cond_broadcast(&queue->ready_cond);
+        ki_cond_broadcast(&queue->threads.ready);
     else if (wakes)
-        ki_cond_signal(&queue->ready_cond);
+        ki_cond_signal(&queue->threads.ready);
     if (wakes_drained)
-        ki_cond_broadcast(&queue->drained_cond);
+        ki_cond_broadcast(&queue->shutdown.drained);
     if (posts_task)
-        ki_task_post(&queue->task);
+        ki_task_post(&queue->due.task);
     ki_free(queue->allocator, freed);
 }
 
@@ -74,7 +75,7 @@ static bool is_legal(const ki_workqueue *queue, const ki_work_item *item) {
     bool is_exclusive = !queue->by_priority || !(item->is_dirty && item->is_waiting);
     return is_exclusive && item->failures >= 0 && (!item->is_dirty || queue->counts.dirty > 0) &&
            (!item->is_processing || queue->processing.count > 0) && (!item->is_waiting || queue->waiting.first) &&
-           queue->ready_count <= queue->counts.dirty;
+           queue->ready.count <= queue->counts.dirty;
 }
 
 /* --- ready keys --------------------------------------------------------------------------------------------------- */
@@ -83,29 +84,29 @@ void ki_work_push_ready(ki_workqueue *queue, ki_work_item *item) {
     KI_HELD(&queue->lock);
     KI_ASSERT(item->is_dirty && !item->is_processing);
     KI_ASSERT(!queue->by_priority || !ki_heap_has(&item->node));
-    if (queue->ready_count++ == 0 && queue->on_ready)
-        queue->must_report_ready = queue->posts_task = true;
+    if (queue->ready.count++ == 0 && queue->on_ready)
+        queue->must_report_ready = queue->after.posts_task = true;
     if (queue->by_priority)
-        ki_heap_put(&queue->ready_heap, &item->node, -(int64_t)item->priority, item->node.sequence);
+        ki_heap_put(&queue->ready.heap, &item->node, -(int64_t)item->priority, item->node.sequence);
     else
-        ki_work_list_append(&queue->ready, item);
-    KI_ASSERT(queue->by_priority || queue->ready_count == queue->ready.count);
-    KI_ASSERT(queue->ready_count <= queue->counts.dirty);
+        ki_work_list_append(&queue->ready.list, item);
+    KI_ASSERT(queue->by_priority || queue->ready.count == queue->ready.list.count);
+    KI_ASSERT(queue->ready.count <= queue->counts.dirty);
 }
 
 ki_work_item *ki_work_pop_ready(ki_workqueue *queue) {
     KI_HELD(&queue->lock);
-    KI_ASSERT(queue->by_priority ? (queue->ready_count > 0) == (queue->ready_heap.first != NULL)
-                                 : queue->ready_count == queue->ready.count);
-    if (queue->ready_count == 0)
+    KI_ASSERT(queue->by_priority ? (queue->ready.count > 0) == (queue->ready.heap.first != NULL)
+                                 : queue->ready.count == queue->ready.list.count);
+    if (queue->ready.count == 0)
         return NULL;
-    queue->ready_count--;
-    ki_work_item *item = queue->ready.first;
+    queue->ready.count--;
+    ki_work_item *item = queue->ready.list.first;
     if (queue->by_priority) {
-        item = (ki_work_item *)(void *)queue->ready_heap.first; /* the node is the first member */
-        ki_heap_remove(&queue->ready_heap, &item->node);
+        item = (ki_work_item *)(void *)queue->ready.heap.first; /* the node is the first member */
+        ki_heap_remove(&queue->ready.heap, &item->node);
     } else {
-        ki_work_list_remove(&queue->ready, item);
+        ki_work_list_remove(&queue->ready.list, item);
     }
     KI_ASSERT(item->is_dirty && !item->is_processing);
     return item;
@@ -146,24 +147,24 @@ void ki_work_release(ki_workqueue *queue, ki_work_item *item) {
     if (item->is_dirty || item->is_waiting || item->is_processing || item->failures > 0)
         return;
     const void *removed = ki_map_remove(&queue->items, (ki_str){ item->key, item->key_size });
-    KI_ASSERT(removed == item && !queue->freed);
+    KI_ASSERT(removed == item && !queue->after.freed);
     (void)removed;
     KI_ASSERT(!ki_heap_has(&item->node));
-    queue->freed = item;
+    queue->after.freed = item;
 }
 
 /* --- drained ------------------------------------------------------------------------------------------------------ */
 
 bool ki_work_is_drained(const ki_workqueue *queue) {
     KI_HELD(&queue->lock);
-    return queue->is_shut_down && queue->processing.count == 0 && queue->counts.dirty == 0;
+    return queue->shutdown.is_begun && queue->processing.count == 0 && queue->counts.dirty == 0;
 }
 
 void ki_work_note_drained(ki_workqueue *queue) {
     KI_HELD(&queue->lock);
     if (!ki_work_is_drained(queue))
         return;
-    queue->wakes_drained = true;
-    if (queue->on_drained && !queue->has_reported_drained)
-        queue->posts_task = true;
+    queue->after.wakes_drained = true;
+    if (queue->on_drained && !queue->shutdown.has_reported)
+        queue->after.posts_task = true;
 }

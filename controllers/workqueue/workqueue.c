@@ -20,36 +20,36 @@ static void set_up_on_loop(void *user) {
     loop_setup *setup = user;
     ki_workqueue *queue = setup->queue;
     KI_ON_LOOP(queue->engine);
-    ki_timer_init(&queue->timer, queue->engine, ki_work_on_timer, queue);
+    ki_timer_init(&queue->due.timer, queue->engine, ki_work_on_timer, queue);
     setup->seed = (uint64_t)(ki_engine_random(queue->engine) * (double)(UINT64_C(1) << 53));
 }
 
 static void tear_down_on_loop(void *user) {
     ki_workqueue *queue = user;
     KI_ON_LOOP(queue->engine);
-    ki_timer_close(&queue->timer);
-    ki_task_cancel(&queue->task);
+    ki_timer_close(&queue->due.timer);
+    ki_task_cancel(&queue->due.task);
 }
 
 static ki_status open_locks(ki_workqueue *queue, ki_error *err) {
     ki_status status = ki_mutex_init(&queue->lock, err);
     if (status)
         return status;
-    status = ki_cond_init(&queue->ready_cond, err);
+    status = ki_cond_init(&queue->threads.ready, err);
     if (status)
         goto no_ready_cond;
-    status = ki_cond_init(&queue->drained_cond, err);
+    status = ki_cond_init(&queue->shutdown.drained, err);
     if (!status)
         return KI_OK;
-    ki_cond_destroy(&queue->ready_cond);
+    ki_cond_destroy(&queue->threads.ready);
 no_ready_cond:
     ki_mutex_destroy(&queue->lock);
     return status;
 }
 
 static void close_locks(ki_workqueue *queue) {
-    ki_cond_destroy(&queue->drained_cond);
-    ki_cond_destroy(&queue->ready_cond);
+    ki_cond_destroy(&queue->shutdown.drained);
+    ki_cond_destroy(&queue->threads.ready);
     ki_mutex_destroy(&queue->lock);
 }
 
@@ -75,14 +75,14 @@ static ki_status read_options(ki_workqueue *queue, const ki_workqueue_options *g
 static void set_up(ki_workqueue *queue) {
     loop_setup setup = { .queue = queue };
     ki_engine_call(queue->engine, set_up_on_loop, &setup);
-    ki_task_init(&queue->task, queue->engine, ki_work_on_loop, queue);
+    ki_task_init(&queue->due.task, queue->engine, ki_work_on_loop, queue);
     ki_map_init(&queue->items, queue->allocator, setup.seed);
 }
 
 /* Frees the members of a queue that no thread uses any more, also of a partly made queue. */
 static void destroy(ki_workqueue *queue) {
     ki_engine_call(queue->engine, tear_down_on_loop, queue);
-    KI_ASSERT(!queue->freed);
+    KI_ASSERT(!queue->after.freed);
     size_t cursor = 0;
     void *item;
     while (ki_map_next(&queue->items, &cursor, NULL, &item))
@@ -112,7 +112,7 @@ ki_status ki_workqueue_new(ki_engine *engine, const ki_workqueue_options *option
     queue->self = queue;
     queue->engine = engine;
     queue->allocator = allocator;
-    queue->timer_at = KI_WORK_NEVER;
+    queue->due.timer_at = KI_WORK_NEVER;
     ki_status status = open_locks(queue, err);
     if (status) {
         ki_free(allocator, queue);
@@ -139,12 +139,12 @@ void ki_workqueue_free(ki_workqueue *queue) {
 
 static void close_queue(ki_workqueue *queue) {
     KI_HELD(&queue->lock);
-    if (queue->is_shut_down)
+    if (queue->shutdown.is_begun)
         return;
-    queue->is_shut_down = true;
-    queue->wakes_all = true;
-    queue->must_report_closed = queue->on_ready != NULL;
-    queue->posts_task = true; /* calls the callbacks and cancels the timer */
+    queue->shutdown.is_begun = true;
+    queue->after.wakes_all = true;
+    queue->shutdown.must_report = queue->on_ready != NULL;
+    queue->after.posts_task = true; /* calls the callbacks and cancels the timer */
     ki_work_note_drained(queue);
 }
 
@@ -153,8 +153,8 @@ void ki_workqueue_shut_down(ki_workqueue *queue) {
         return;
     ki_mutex_lock_short(&queue->lock);
     close_queue(queue);
-    queue->shutdowns++;
-    queue->wakes_drained = true;
+    queue->shutdown.count++;
+    queue->after.wakes_drained = true;
     ki_work_unlock(queue);
 }
 
@@ -165,12 +165,12 @@ static ki_status wait_for_drain(ki_workqueue *queue, uint64_t shutdowns, int64_t
     while (!ki_work_is_drained(queue)) {
         if (ki_engine_on_loop(queue->engine))
             return ki_error_set(err, KI_ERR_DEADLOCK, "draining a work queue on the loop's own thread");
-        if (queue->shutdowns != shutdowns)
+        if (queue->shutdown.count != shutdowns)
             return ki_error_set(err, KI_ERR_CANCELLED, "the work queue was shut down without draining it");
         if (!in_time)
             return ki_error_set(err, KI_ERR_TIMEOUT, "%zu keys are queued and %zu are being processed",
-                                queue->ready_count, queue->processing.count);
-        in_time = ki_cond_wait_until(&queue->drained_cond, &queue->lock, deadline);
+                                queue->ready.count, queue->processing.count);
+        in_time = ki_cond_wait_until(&queue->shutdown.drained, &queue->lock, deadline);
     }
     return KI_OK;
 }
@@ -181,7 +181,7 @@ ki_status ki_workqueue_shut_down_with_drain(ki_workqueue *queue, int64_t timeout
     if (ki_engine_check_process(queue->engine, err))
         return KI_ERR_STATE;
     ki_mutex_lock_short(&queue->lock);
-    uint64_t shutdowns = queue->shutdowns;
+    uint64_t shutdowns = queue->shutdown.count;
     close_queue(queue);
     ki_work_unlock(queue);
     ki_mutex_lock_short(&queue->lock);
@@ -194,7 +194,7 @@ bool ki_workqueue_is_shut_down(const ki_workqueue *queue) {
     if (ki_engine_is_forked(queue->engine))
         return true;
     ki_mutex_lock_short(&queue->self->lock);
-    bool is_shut_down = queue->is_shut_down;
+    bool is_shut_down = queue->shutdown.is_begun;
     ki_mutex_unlock(&queue->self->lock);
     return is_shut_down;
 }

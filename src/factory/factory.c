@@ -45,7 +45,7 @@ static ki_informer_entry *first_removed(ki_factory *factory) {
 
 static bool is_stopped(ki_factory *factory) {
     ki_mutex_lock(&factory->mutex);
-    bool stopped = factory->is_stopped;
+    bool stopped = factory->life.is_stopped;
     ki_mutex_unlock(&factory->mutex);
     return stopped;
 }
@@ -101,12 +101,12 @@ static void stop_all(void *user) {
 
 static void components_stopped(void *user) {
     KI_ON_LOOP(((ki_factory *)user)->engine);
-    KI_ASSERT(!((ki_factory *)user)->have_components_stopped);
+    KI_ASSERT(!((ki_factory *)user)->life.have_components_stopped);
     ki_factory *factory = user;
     stop_all(factory);
     ki_mutex_lock(&factory->mutex);
-    bool ends = factory->owns_engine || factory->is_running;
-    factory->have_components_stopped = true;
+    bool ends = factory->owns_engine || factory->life.is_running;
+    factory->life.have_components_stopped = true;
     ki_cond_broadcast(&factory->changed);
     ki_mutex_unlock(&factory->mutex);
     if (ends)
@@ -124,7 +124,7 @@ static void stop_task(ki_task *task, void *user) {
 static void engine_ended(void *user) {
     ki_factory *factory = user;
     ki_mutex_lock(&factory->mutex);
-    factory->is_stopped = true;
+    factory->life.is_stopped = true;
     ki_mutex_unlock(&factory->mutex);
     ki_component_list_cut_off(&factory->components);
     stop_all(factory);
@@ -396,7 +396,7 @@ ki_status ki_factory_add_component(ki_factory *factory, ki_component *component,
     ki_status status = ki_factory_check_not_stopped(factory, err);
     if (!status)
         status = ki_component_list_add(&factory->components, component, err);
-    if (!status && factory->is_started && component->order != KI_COMPONENT_WORKER) {
+    if (!status && factory->life.is_started && component->order != KI_COMPONENT_WORKER) {
         component->is_start_requested = true;
         ki_task_post(&factory->start_task);
     }
@@ -409,8 +409,8 @@ ki_status ki_factory_add_component(ki_factory *factory, ki_component *component,
 /* Requests the start of all informers and components. */
 static void request_start(ki_factory *factory) {
     KI_HELD(&factory->mutex);
-    KI_ASSERT(!factory->is_stopped);
-    factory->is_started = true;
+    KI_ASSERT(!factory->life.is_stopped);
+    factory->life.is_started = true;
     for (size_t i = 0; i < factory->table.count; i++) {
         ki_informer_entry *entry = factory->table.entries[i];
         if (!entry)
@@ -431,9 +431,9 @@ ki_status ki_factory_start(ki_factory *factory, ki_error *err) {
     ki_status status = ki_factory_check_not_stopped(factory, err);
     if (!status)
         request_start(factory);
-    if (!status && factory->owns_engine && !factory->is_engine_started && !factory->is_running) {
+    if (!status && factory->owns_engine && !factory->life.is_engine_started && !factory->life.is_running) {
         status = ki_engine_start(factory->engine, err);
-        factory->is_engine_started = status == KI_OK;
+        factory->life.is_engine_started = status == KI_OK;
     }
     ki_mutex_unlock(&factory->mutex);
     return status;
@@ -451,20 +451,20 @@ ki_status ki_factory_run(ki_factory *factory, ki_error *err) {
     if (ki_callback_is_inside(factory) || ki_engine_in_callback(factory->engine))
         return ki_error_set(err, KI_ERR_DEADLOCK, "ki_factory_run in a handler");
     ki_mutex_lock(&factory->mutex);
-    bool stopped = factory->is_stopped;
+    bool stopped = factory->life.is_stopped;
     ki_status status = KI_OK;
-    if (!stopped && (factory->is_running || factory->is_engine_started))
+    if (!stopped && (factory->life.is_running || factory->life.is_engine_started))
         status = ki_error_set(err, KI_ERR_STATE, "the factory runs already");
     if (!stopped && !status) {
         request_start(factory);
-        factory->is_running = true;
+        factory->life.is_running = true;
     }
     ki_mutex_unlock(&factory->mutex);
     if (stopped || status) /* stopped already, perhaps by another thread */
         return status;
     status = ki_engine_run_until_signal(factory->engine, stop_on_signal, factory, err);
     ki_mutex_lock(&factory->mutex);
-    factory->is_running = false;
+    factory->life.is_running = false;
     ki_cond_broadcast(&factory->changed);
     ki_mutex_unlock(&factory->mutex);
     if (status == KI_ERR_STATE)
@@ -520,7 +520,7 @@ void ki_factory_stop(ki_factory *factory) {
     if (!factory || ki_engine_is_forked(factory->engine))
         return;
     ki_mutex_lock(&factory->mutex);
-    factory->is_stopped = true;
+    factory->life.is_stopped = true;
     ki_task_post(&factory->stop_task);
     ki_mutex_unlock(&factory->mutex);
 }
@@ -528,12 +528,12 @@ void ki_factory_stop(ki_factory *factory) {
 /* Begins a shutdown and returns true, or waits for one in progress. */
 static bool begin_shutdown(ki_factory *factory) {
     ki_mutex_lock(&factory->mutex);
-    factory->is_stopped = true;
-    while (factory->is_shutting_down && !factory->is_shut_down)
+    factory->life.is_stopped = true;
+    while (factory->life.is_shutting_down && !factory->life.is_shut_down)
         ki_cond_wait(&factory->changed, &factory->mutex);
-    bool begins = !factory->is_shut_down;
-    KI_ASSERT(!begins || !factory->is_shutting_down);
-    factory->is_shutting_down = true;
+    bool begins = !factory->life.is_shut_down;
+    KI_ASSERT(!begins || !factory->life.is_shutting_down);
+    factory->life.is_shutting_down = true;
     ki_mutex_unlock(&factory->mutex);
     return begins;
 }
@@ -541,7 +541,7 @@ static bool begin_shutdown(ki_factory *factory) {
 /* Ends the engine's loop if the factory owns or runs the engine. */
 static void end_engine(ki_factory *factory, ki_error *err) {
     ki_mutex_lock(&factory->mutex);
-    bool running = factory->is_running;
+    bool running = factory->life.is_running;
     ki_mutex_unlock(&factory->mutex);
     if (!factory->owns_engine && !running)
         return;
@@ -549,7 +549,7 @@ static void end_engine(ki_factory *factory, ki_error *err) {
     if (ki_engine_join(factory->engine, err))
         return; /* only on the loop itself, which the caller has excluded */
     ki_mutex_lock(&factory->mutex);
-    while (factory->is_running)
+    while (factory->life.is_running)
         ki_cond_wait(&factory->changed, &factory->mutex);
     ki_mutex_unlock(&factory->mutex);
 }
@@ -567,7 +567,7 @@ static void stop_components(ki_factory *factory) {
     }
     ki_task_post(&factory->stop_task);
     ki_mutex_lock(&factory->mutex);
-    while (!factory->have_components_stopped && !ki_engine_has_ended(factory->engine))
+    while (!factory->life.have_components_stopped && !ki_engine_has_ended(factory->engine))
         (void)ki_engine_wait(factory->engine, &factory->changed, &factory->mutex, INT64_MAX);
     ki_mutex_unlock(&factory->mutex);
 }
@@ -592,7 +592,7 @@ ki_status ki_factory_shutdown(ki_factory *factory, ki_error *err) {
     for (entry = first_removed(factory); entry; entry = entry->next_removed)
         ki_informer_join(entry->informer);
     ki_mutex_lock(&factory->mutex);
-    factory->is_shut_down = true;
+    factory->life.is_shut_down = true;
     ki_cond_broadcast(&factory->changed);
     ki_mutex_unlock(&factory->mutex);
     return KI_OK;

@@ -18,7 +18,7 @@ ki_status ki_factory_check_not_stopped(const ki_factory *factory, ki_error *err)
     ki_error cause = KI_ERROR_INIT;
     if (ki_engine_failure(factory->engine, &cause))
         return ki_error_set(err, KI_ERR_STATE, "the factory's engine has ended: %s", ki_error_message(&cause));
-    if (factory->is_stopped)
+    if (factory->life.is_stopped)
         return ki_error_set(err, KI_ERR_STATE, "the factory is stopped");
     if (ki_engine_is_stopping(factory->engine))
         return ki_error_set(err, KI_ERR_STATE, "the factory's engine is stopped");

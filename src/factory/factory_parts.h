@@ -10,6 +10,16 @@
 #include "src/factory/informer_options.h"
 #include "src/factory/informer_table.h"
 
+/* Under `mutex`. */
+typedef struct ki_factory_life {
+    bool is_engine_started;
+    bool is_running; /* ki_factory_run is inside the engine */
+    bool is_started;
+    bool is_stopped;
+    bool have_components_stopped;
+    bool is_shutting_down, is_shut_down;
+} ki_factory_life;
+
 struct ki_factory {
     /* Constant. */
     ki_engine *engine;
@@ -26,12 +36,7 @@ struct ki_factory {
     ki_mutex mutex;
     ki_cond changed; /* signalled when a field below changes */
     ki_informer_table table;
-    bool is_engine_started;
-    bool is_running; /* ki_factory_run is inside the engine */
-    bool is_started;
-    bool is_stopped;
-    bool have_components_stopped;
-    bool is_shutting_down, is_shut_down;
+    ki_factory_life life;
     ki_factory_end *first_end;
     ki_component_list components; /* `mutex` guards its list; the rest belongs to the loop */
     /* Loop. */

@@ -93,7 +93,7 @@ void ki_feeds_note_blocked(ki_informer *informer) {
     for (size_t i = 0; i < informer->feeds.count; i++) {
         is_blocked = is_blocked || informer->feeds.list[i]->is_blocked;
         can_sync = can_sync ||
-                   !(informer->feeds.list[i]->is_blocked || informer->feeds.list[i]->reflector.has_initial_version);
+                   !(informer->feeds.list[i]->is_blocked || informer->feeds.list[i]->reflector.initial.has_version);
     }
     is_blocked = is_blocked && !can_sync;
     if (atomic_load(&informer->waits.is_blocked) == is_blocked)
@@ -120,11 +120,11 @@ static void on_state(ki_state state, const ki_error *cause, int64_t retry_at, vo
 static void on_listed(size_t listed, int64_t total, void *user) {
     ki_feed *feed = user;
     ki_informer *informer = feed->informer;
-    informer->listed += listed - feed->listed;
+    informer->work.listed += listed - feed->listed;
     feed->listed = listed;
     feed->asks_for_namespace = listed == 0;
     ki_health_set_listed(&feed->health, listed, total);
-    ki_health_set_listed(&informer->health.record, informer->listed, informer->feeds.count == 1 ? total : -1);
+    ki_health_set_listed(&informer->health.record, informer->work.listed, informer->feeds.count == 1 ? total : -1);
 }
 
 static void on_error(const ki_error *err, void *user) {
@@ -231,7 +231,7 @@ void ki_feed_remove(ki_feed *feed) {
     memmove(informer->feeds.list + place, informer->feeds.list + place + 1,
             (informer->feeds.count - place) * sizeof(ki_feed *));
     ki_mutex_unlock(&informer->feeds.lock);
-    informer->listed -= feed->listed;
+    informer->work.listed -= feed->listed;
     free_feed(feed);
 }
 
@@ -240,7 +240,7 @@ void ki_feed_open(ki_feed *feed, ki_list_watch *source) {
     const ki_reflector_options options = {
         .engine = informer->options.engine,
         .list_watch = source,
-        .queue = informer->queue,
+        .queue = informer->work.queue,
         .name = feed->selection->name,
         .page_size = informer->options.given.page_size,
         .factory = informer->options.factory,
@@ -267,13 +267,13 @@ void ki_feed_open(ki_feed *feed, ki_list_watch *source) {
 }
 
 void ki_feeds_hold(ki_informer *informer, bool is_much) {
-    informer->is_held = false;
+    informer->work.is_held = false;
     for (size_t i = 0; i < informer->feeds.count; i++) {
         ki_feed *feed = informer->feeds.list[i];
         if (!feed->source->ops->hold)
             continue;
         feed->is_held = is_much && feed->reflector.phase == KI_REFLECTOR_WATCHES;
-        informer->is_held = informer->is_held || feed->is_held;
+        informer->work.is_held = informer->work.is_held || feed->is_held;
         feed->source->ops->hold(feed->source, feed->is_held);
     }
 }
@@ -315,13 +315,13 @@ void ki_feeds_version(const ki_informer *informer, char to[KI_RESOURCE_VERSION_M
 void ki_feeds_initial(const ki_informer *informer, char to[KI_RESOURCE_VERSION_MAX + 1]) {
     to[0] = '\0';
     for (size_t i = 0; i < informer->feeds.count; i++)
-        if (!lower(to, informer->feeds.list[i]->reflector.initial_version, i == 0))
+        if (!lower(to, informer->feeds.list[i]->reflector.initial.version, i == 0))
             return;
 }
 
 bool ki_feeds_are_listed(const ki_informer *informer) {
     for (size_t i = 0; i < informer->feeds.count; i++)
-        if (!informer->feeds.list[i]->reflector.has_initial_version)
+        if (!informer->feeds.list[i]->reflector.initial.has_version)
             return false;
     return true;
 }
@@ -329,7 +329,7 @@ bool ki_feeds_are_listed(const ki_informer *informer) {
 void ki_feeds_note_listed(ki_informer *informer) {
     for (size_t i = 0; i < informer->feeds.count; i++)
         ki_freshness_set_stored_at(&informer->feeds.list[i]->freshness,
-                                   informer->feeds.list[i]->reflector.initial_list_at);
+                                   informer->feeds.list[i]->reflector.initial.requested_at);
 }
 
 void ki_feeds_note_stored(ki_informer *informer) {

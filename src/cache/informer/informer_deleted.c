@@ -66,7 +66,7 @@ void ki_informer_add_deleted(ki_informer *informer, ki_object *obj) {
     if (known)
         return;
     ki_fair_mutex_lock(&informer->change_lock);
-    bool runs = informer->is_started && !informer->is_stopped && !informer->deleted.objects.is_ended;
+    bool runs = informer->life.is_started && !informer->life.is_stopped && !informer->deleted.objects.is_ended;
     if (runs && !ki_informer_stage_deleted(informer, obj)) /* without memory it is not kept */
         ki_informer_publish_deleted(informer);
     ki_fair_mutex_unlock(&informer->change_lock);

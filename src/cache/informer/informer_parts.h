@@ -131,6 +131,27 @@ typedef struct ki_waits {
     ki_timer timer; /* deadlines of callbacks; initialized at its first use */
 } ki_waits;
 
+/* shared_informer.c. Under `change_lock`. */
+typedef struct ki_informer_life {
+    bool is_frozen, is_started, is_stopped;
+} ki_informer_life;
+
+/* wait_for_sync.c */
+typedef struct ki_informer_sync {
+    _Atomic bool is_done; /* set under the lock of `waits` and `change_lock`; a removed informer is not. Any thread */
+    char version[KI_RESOURCE_VERSION_MAX + 1]; /* constant once `is_done` */
+} ki_informer_sync;
+
+/* shared_informer.c, process_item.c: what waits in the queue, and what processes it. Loop. */
+typedef struct ki_informer_work {
+    ki_queue *queue; /* NULL once a removed informer has ended, as are its sources */
+    ki_process_loop loop;
+    size_t listed;   /* objects of the current lists */
+    size_t load;     /* as given to the last ki_informer_note_queue */
+    size_t repeated; /* events of the item in process that are dropped: they repeat known states */
+    bool is_held;    /* a watch is paused: many changes are queued, or wait for a handler */
+} ki_informer_work;
+
 struct ki_informer {
     ki_shared_informer_options options; /* constant */
     bool is_custom;                     /* constant: a custom resource: the server may stop serving it */
@@ -141,7 +162,7 @@ struct ki_informer {
     ki_fair_mutex change_lock;
     ki_store *store; /* written under `change_lock` */
     ki_processor processor;
-    bool is_frozen, is_started, is_stopped; /* under `change_lock` */
+    ki_informer_life life;
 
     ki_feeds feeds;
     ki_namespace_set namespaces;
@@ -154,14 +175,9 @@ struct ki_informer {
     ki_informer_removal removal;
 
     /* Loop. */
-    ki_queue *queue; /* NULL once a removed informer has ended, as are its sources */
-    ki_process_loop process_loop;
+    ki_informer_work work;
     ki_consistency_check *consistency_check;         /* NULL: none */
     char store_version[KI_RESOURCE_VERSION_MAX + 1]; /* the store's resource version */
-    size_t listed;                                   /* objects of the current lists */
-    size_t load;                                     /* as given to the last ki_informer_note_queue */
-    size_t repeated; /* events of the item in process that are dropped: they repeat known states */
-    bool is_held;    /* a watch is paused: many changes are queued, or wait for a handler */
     ki_deferred deferred;
     ki_report_limit report_limit;
     ki_informer *next_running; /* of `options.running` */
@@ -169,8 +185,7 @@ struct ki_informer {
     /* Any thread. */
     ki_metrics_record metrics;
     _Atomic bool is_over_limit; /* above memory_limit, and until a tenth is free; the loop sets it */
-    _Atomic bool synced;        /* set under the lock of `waits` and `change_lock`; a removed informer is not */
-    char synced_version[KI_RESOURCE_VERSION_MAX + 1]; /* constant once `synced` */
+    ki_informer_sync sync;
 };
 
 /* registration.c: returns true if the handler was added and not removed. */

@@ -236,10 +236,10 @@ static void visit_processing(const ki_informer *informer, const ki_metrics_visit
 /* The gauges of what the cache has now. */
 static void visit_cache(const ki_informer *informer, const ki_metrics_visit *to) {
     const ki_metrics_record *record = &informer->metrics;
-    bool was_synced = atomic_load(&informer->synced);
+    bool was_synced = atomic_load(&informer->sync.is_done);
     int64_t staleness = ki_feeds_age(informer, ki_engine_clock(informer->options.engine));
     ki_snapshot *snapshot = ki_store_snapshot(informer->store);
-    bool is_synced = was_synced && atomic_load(&informer->synced); /* not removed before the snapshot */
+    bool is_synced = was_synced && atomic_load(&informer->sync.is_done); /* not removed before the snapshot */
     double version;
     ki_object_format *format = informer->options.format;
     if (format && ki_object_format_has_view(format))

@@ -144,7 +144,7 @@ ki_feed_found ki_informer_find_in_set(const ki_informer *informer, const char *n
 /* --- loop --------------------------------------------------------------------------------------------------------- */
 
 static ki_status remove_feed(ki_feed *feed, ki_error *err) {
-    ki_queue *queue = feed->informer->queue;
+    ki_queue *queue = feed->informer->work.queue;
     const ki_listing nothing = { .resource_version = "", .namespace_name = feed->selection->namespace_name };
     ki_reflector_close(&feed->reflector);
     ki_status status = queue->ops->replace(queue, &nothing, err);
@@ -177,7 +177,7 @@ static ki_status add_feed(ki_informer *informer, const char *name, ki_error *err
     ki_selection_unref(selection);
     if (status)
         return status;
-    feed->is_initial = !atomic_load(&informer->synced);
+    feed->is_initial = !atomic_load(&informer->sync.is_done);
     status = open_feed(feed, err);
     if (status) {
         ki_feed_remove(feed);
@@ -193,7 +193,7 @@ static ki_status note_first_set(ki_informer *informer, ki_error *err) {
     const ki_listing nothing = { .resource_version = "", .namespace_name = "", .is_initial = true };
     if (informer->namespaces.has_first)
         return KI_OK;
-    ki_status status = informer->queue->ops->replace(informer->queue, &nothing, err);
+    ki_status status = informer->work.queue->ops->replace(informer->work.queue, &nothing, err);
     informer->namespaces.has_first = status == KI_OK;
     return status;
 }
@@ -240,7 +240,7 @@ static void end_set(ki_informer *informer) {
 static void apply(ki_informer *informer) {
     ki_error err = KI_ERROR_INIT;
     bool is_done = true;
-    if (!informer->is_started || informer->is_stopped)
+    if (!informer->life.is_started || informer->life.is_stopped)
         return; /* the start takes up what is given before */
     begin_set(informer);
     if (!informer->namespaces.begun)

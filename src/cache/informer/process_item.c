@@ -66,7 +66,7 @@ static const char *version_after(const ki_informer *informer, const ki_deltas *d
     if (deltas->resource_version)
         return strlen(deltas->resource_version) <= KI_RESOURCE_VERSION_MAX ? deltas->resource_version : NULL;
     const char *version = informer->feeds.list[0]->reflector.resource_version;
-    bool is_last = informer->queue->ops->length(informer->queue) == 0;
+    bool is_last = informer->work.queue->ops->length(informer->work.queue) == 0;
     return is_last && version[0] ? version : NULL;
 }
 
@@ -96,7 +96,7 @@ static bool is_dropped(ki_informer *informer, ki_unreadable *unreadable, const k
     if (!known)
         return delta->type == KI_EVENT_DELETE;
     bool is_repeated = ki_unreadable_drops(unreadable, delta, known);
-    informer->repeated += is_repeated;
+    informer->work.repeated += is_repeated;
     return is_repeated;
 }
 
@@ -149,7 +149,7 @@ static ki_status store_changes(ki_informer *informer, const ki_deltas *deltas) {
     KI_HELD(&informer->change_lock);
     const char *version = version_after(informer, deltas);
     ki_status status = KI_OK;
-    informer->repeated = 0;
+    informer->work.repeated = 0;
     for (size_t at = 0; !status && at < deltas->count;)
         status = stage_key(informer, deltas, &at, version);
     if (!status && deltas->resource_version)
@@ -157,7 +157,7 @@ static ki_status store_changes(ki_informer *informer, const ki_deltas *deltas) {
     if (!status && !deltas->is_part)
         publish_staged(informer, deltas, version);
     if (!status)
-        ki_metrics_add(&informer->metrics, KI_METRIC_REPEATED, informer->repeated);
+        ki_metrics_add(&informer->metrics, KI_METRIC_REPEATED, informer->work.repeated);
     return status;
 }
 
@@ -183,7 +183,7 @@ static void take_list_version(ki_informer *informer, const char *version) {
 static bool is_listed(const ki_informer *informer) {
     if (informer->options.selection->is_set && (!informer->namespaces.has_first || !ki_feeds_are_listed(informer)))
         return false;
-    return informer->queue->ops->has_synced(informer->queue);
+    return informer->work.queue->ops->has_synced(informer->work.queue);
 }
 
 /* Returns the bits of the fields that objects of the factory's other informers with the same struct have. All, if one
@@ -194,7 +194,8 @@ static uint64_t fields_elsewhere(const ki_informer *informer) {
     uint64_t seen = 0;
     for (const ki_informer *other = running && fields ? *running : NULL; other; other = other->next_running) {
         if (other != informer && other->options.format && ki_fields_are_same(other->options.given.view, fields))
-            seen |= atomic_load(&other->synced) ? ki_object_format_seen_fields(other->options.format) : UINT64_MAX;
+            seen |=
+                atomic_load(&other->sync.is_done) ? ki_object_format_seen_fields(other->options.format) : UINT64_MAX;
     }
     return seen;
 }
@@ -214,16 +215,16 @@ static void note_synced(ki_informer *informer) {
     KI_ON_LOOP(informer->options.engine);
     KI_HELD(&informer->change_lock);
     char version[KI_RESOURCE_VERSION_MAX + 1];
-    if (atomic_load(&informer->synced) || !is_listed(informer))
+    if (atomic_load(&informer->sync.is_done) || !is_listed(informer))
         return;
     ki_feeds_initial(informer, version);
     take_list_version(informer, version);
-    memcpy(informer->synced_version, informer->store_version, sizeof informer->synced_version);
+    memcpy(informer->sync.version, informer->store_version, sizeof informer->sync.version);
     ki_feeds_note_listed(informer);
     (void)ki_informer_note_set(informer); /* on_synced tells of the first one */
     ki_mutex_lock(&informer->waits.lock);
     KI_ASSERT(!informer->waits.has_ended);
-    atomic_store(&informer->synced, true);
+    atomic_store(&informer->sync.is_done, true);
     ki_cond_broadcast(&informer->waits.changed);
     ki_mutex_unlock(&informer->waits.lock);
     ki_processor_mark(&informer->processor, KI_MARK_SYNCED);
@@ -236,7 +237,7 @@ static void end_step(ki_informer *informer, bool is_stored) {
     KI_ON_LOOP(informer->options.engine);
     KI_HELD(&informer->change_lock);
     size_t load = ki_processor_load(&informer->processor);
-    if (informer->processor.has_news && informer->queue->ops->length(informer->queue) == 0)
+    if (informer->processor.has_news && informer->work.queue->ops->length(informer->work.queue) == 0)
         ki_processor_wake(&informer->processor);
     ki_fair_mutex_unlock(&informer->change_lock);
     ki_informer_note_queue(informer, load, is_stored);

@@ -13,10 +13,10 @@ ki_status ki_informer_remove(ki_informer *informer, ki_error *err) {
     ki_fair_mutex_lock(&informer->change_lock);
     ki_status status = ki_store_new_empty(informer->store, &empty, err);
     if (!status) {
-        informer->is_frozen = true;
+        informer->life.is_frozen = true;
         ki_mutex_lock(&informer->waits.lock);
         atomic_store(&informer->removal.is_begun, true);
-        atomic_store(&informer->synced, false);
+        atomic_store(&informer->sync.is_done, false);
         ki_informer_cancel_waits(informer);
         ki_mutex_unlock(&informer->waits.lock);
         /* After is_removed: a reader of the empty cache then finds the informer removed. */
@@ -44,10 +44,10 @@ static void stop_removed(ki_task *task, void *user) {
     informer->removal.cleared = NULL;
     ki_informer_drop_staged(informer);
     ki_informer_end_deleted(informer);
-    bool has_queue_to_drain = informer->is_started;
+    bool has_queue_to_drain = informer->life.is_started;
     ki_fair_mutex_unlock(&informer->change_lock);
     if (has_queue_to_drain)
-        ki_process_loop_wake(&informer->process_loop);
+        ki_process_loop_wake(&informer->work.loop);
     else
         ki_informer_free_sources(informer);
 }
@@ -58,6 +58,6 @@ void ki_informer_init_removal(ki_informer *informer) {
 
 void ki_informer_end_removed(void *user) {
     ki_informer *informer = user;
-    ki_process_loop_close(&informer->process_loop);
+    ki_process_loop_close(&informer->work.loop);
     ki_informer_free_sources(informer);
 }

@@ -11,16 +11,16 @@ ki_status ki_informer_check_runs(const ki_informer *informer, ki_error *err) {
     KI_HELD(&informer->change_lock);
     if (atomic_load(&informer->removal.is_begun))
         return ki_error_set(err, KI_ERR_STATE, "the informer of %s was removed", informer->options.selection->name);
-    return informer->is_stopped ? ki_error_set(err, KI_ERR_STATE, "the informer of %s is stopped",
-                                               informer->options.selection->resource.plural)
-                                : KI_OK;
+    return informer->life.is_stopped ? ki_error_set(err, KI_ERR_STATE, "the informer of %s is stopped",
+                                                    informer->options.selection->resource.plural)
+                                     : KI_OK;
 }
 
 /* Takes the change lock, and keeps it if the setting is allowed. */
 static ki_status begin_setting(ki_informer *informer, const char *what, ki_error *err) {
     ki_fair_mutex_lock(&informer->change_lock);
     ki_status status = ki_informer_check_runs(informer, err);
-    if (!status && !informer->is_frozen)
+    if (!status && !informer->life.is_frozen)
         return KI_OK;
     ki_fair_mutex_unlock(&informer->change_lock);
     if (status)

@@ -77,14 +77,14 @@ static void on_mutation(const ki_error *err, const char *key, void *user) {
 void ki_informer_note_queue(ki_informer *informer, size_t load, bool is_stored) {
     if (atomic_load(&informer->removal.is_begun))
         return;
-    size_t queued = informer->queue->ops->length(informer->queue);
+    size_t queued = informer->work.queue->ops->length(informer->work.queue);
     if (is_stored)
         ki_metrics_queue(&informer->metrics, queued);
     if (is_stored && !queued)
         ki_feeds_note_stored(informer);
-    bool is_much = queued + load >= (informer->is_held ? HELD_FROM / 2 : HELD_FROM);
-    informer->load = load;
-    if (is_much || informer->is_held)
+    bool is_much = queued + load >= (informer->work.is_held ? HELD_FROM / 2 : HELD_FROM);
+    informer->work.load = load;
+    if (is_much || informer->work.is_held)
         ki_feeds_hold(informer, is_much);
 }
 
@@ -96,14 +96,14 @@ static size_t load_of(ki_informer *informer) {
 }
 
 void ki_informer_delivered(ki_informer *informer) {
-    if (informer->is_held)
+    if (informer->work.is_held)
         ki_informer_note_queue(informer, load_of(informer), false);
 }
 
 void ki_informer_note_progress(ki_informer *informer) {
-    if (informer->queue->ops->length(informer->queue) == 0) /* else the queue has woken the process loop */
-        ki_process_loop_wake(&informer->process_loop);
-    ki_informer_note_queue(informer, informer->load, true);
+    if (informer->work.queue->ops->length(informer->work.queue) == 0) /* else the queue has woken the process loop */
+        ki_process_loop_wake(&informer->work.loop);
+    ki_informer_note_queue(informer, informer->work.load, true);
 }
 
 /* Any thread. Stores the error for the loop. */
@@ -214,7 +214,7 @@ static ki_status make_queue(ki_informer *informer, ki_error *err) {
         .batch_size = KI_INFORMER_SLICE,
         .seed = informer->options.seed,
     };
-    ki_status status = ki_queue_new(&options, &informer->queue, err);
+    ki_status status = ki_queue_new(&options, &informer->work.queue, err);
     if (status == KI_ERR_INVALID)
         ki_error_prefix(err, ".queue");
     return status;
@@ -315,9 +315,9 @@ void *ki_informer_observer(const ki_informer *informer) {
 /* No setting changes any more. Caller holds change_lock. */
 static void freeze(ki_informer *informer) {
     ki_object_format *format = informer->options.format;
-    if (!informer->is_frozen && informer->settings.transform.transform && format)
+    if (!informer->life.is_frozen && informer->settings.transform.transform && format)
         ki_object_format_set_transform(format);
-    informer->is_frozen = true;
+    informer->life.is_frozen = true;
 }
 
 void ki_informer_freeze(ki_informer *informer) {
@@ -329,8 +329,8 @@ void ki_informer_freeze(ki_informer *informer) {
 static bool should_resync(void *user) {
     ki_informer *informer = user;
     ki_fair_mutex_lock(&informer->change_lock);
-    bool is_due =
-        !informer->is_stopped && ki_processor_resync_due(&informer->processor, ki_engine_now(informer->options.engine));
+    bool is_due = !informer->life.is_stopped &&
+                  ki_processor_resync_due(&informer->processor, ki_engine_now(informer->options.engine));
     ki_fair_mutex_unlock(&informer->change_lock);
     return is_due;
 }
@@ -359,7 +359,7 @@ static void check_for_mutations(ki_timer *timer, void *user) {
 static bool is_watching(void *user) {
     ki_informer *informer = user;
     const ki_reflector *reflector = &informer->feeds.list[0]->reflector;
-    return reflector->phase == KI_REFLECTOR_WATCHES && reflector->watch.is_accepted && !informer->is_held &&
+    return reflector->phase == KI_REFLECTOR_WATCHES && reflector->watch.is_accepted && !informer->work.is_held &&
            load_of(informer) < HELD_FROM / 2;
 }
 
@@ -392,7 +392,7 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
     const ki_process_loop_options loop = {
         .size = sizeof loop,
         .engine = informer->options.engine,
-        .queue = informer->queue,
+        .queue = informer->work.queue,
         .process = ki_informer_process,
         .should_resync = should_resync,
         .on_error = on_resync_error,
@@ -405,7 +405,7 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         .on_stuck = on_stuck,
         .on_resync = on_resync,
     };
-    ki_process_loop_open(&informer->process_loop, &loop, informer->processor.resync_ns, &hooks);
+    ki_process_loop_open(&informer->work.loop, &loop, informer->processor.resync_ns, &hooks);
     if (!informer->options.selection->is_set)
         ki_feed_open(informer->feeds.list[0], informer->options.list_watch);
     ki_report_limit_open(&informer->report_limit, informer->options.engine, report_bad_object, informer);
@@ -428,7 +428,7 @@ static void close_input(ki_informer *informer) {
 static void close_parts(ki_informer *informer) {
     close_input(informer);
     ki_timer_close(&informer->deleted.timer);
-    ki_process_loop_close(&informer->process_loop);
+    ki_process_loop_close(&informer->work.loop);
 }
 
 static void join_running(ki_informer *informer) {
@@ -451,7 +451,7 @@ static ki_status start_locked(ki_informer *informer, ki_error *err) {
     ki_status status = ki_informer_check_runs(informer, err);
     if (status)
         return status;
-    if (informer->is_started)
+    if (informer->life.is_started)
         return ki_error_set(err, KI_ERR_STATE, "the informer of %s was started before",
                             informer->options.selection->resource.plural);
     freeze(informer);
@@ -462,7 +462,7 @@ static ki_status start_locked(ki_informer *informer, ki_error *err) {
         close_parts(informer);
         return status;
     }
-    informer->is_started = true;
+    informer->life.is_started = true;
     join_running(informer);
     if (informer->options.factory->detect_mutations)
         ki_timer_set(&informer->detector.timer, ki_engine_now(informer->options.engine) + KI_MUTATION_PERIOD);
@@ -494,11 +494,11 @@ ki_status ki_informer_start(ki_informer *informer, ki_error *err) {
 void ki_informer_end_work(ki_informer *informer, bool stops_handlers) {
     close_input(informer);
     leave_running(informer);
-    if (informer->queue)
-        informer->queue->ops->close(informer->queue);
+    if (informer->work.queue)
+        informer->work.queue->ops->close(informer->work.queue);
     ki_fair_mutex_lock(&informer->change_lock);
-    bool was_stopped = informer->is_stopped;
-    informer->is_frozen = informer->is_stopped = true;
+    bool was_stopped = informer->life.is_stopped;
+    informer->life.is_frozen = informer->life.is_stopped = true;
     if (stops_handlers)
         ki_processor_stop(&informer->processor);
     ki_fair_mutex_unlock(&informer->change_lock);
@@ -511,7 +511,7 @@ void ki_informer_end_work(ki_informer *informer, bool stops_handlers) {
 }
 
 void ki_informer_stop(ki_informer *informer) {
-    ki_process_loop_close(&informer->process_loop);
+    ki_process_loop_close(&informer->work.loop);
     ki_task_cancel(&informer->removal.task);
     ki_timer_close(&informer->deleted.timer);
     ki_fair_mutex_lock(&informer->change_lock);
@@ -564,9 +564,9 @@ void ki_informer_free_sources(ki_informer *informer) {
     }
     while (informer->options.selection->is_set && informer->feeds.count > 0)
         ki_feed_remove(informer->feeds.list[informer->feeds.count - 1]);
-    if (informer->queue)
-        informer->queue->ops->free(informer->queue);
-    informer->queue = NULL;
+    if (informer->work.queue)
+        informer->work.queue->ops->free(informer->work.queue);
+    informer->work.queue = NULL;
 }
 
 void ki_informer_cancel_tasks(ki_informer *informer) {

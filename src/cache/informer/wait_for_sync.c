@@ -4,11 +4,11 @@
 #include "src/engine/callback.h"
 
 bool ki_informer_has_synced(const ki_informer *informer) {
-    return !ki_engine_is_forked(informer->options.engine) && atomic_load(&informer->synced);
+    return !ki_engine_is_forked(informer->options.engine) && atomic_load(&informer->sync.is_done);
 }
 
 const char *ki_informer_synced_version(const ki_informer *informer) {
-    return informer && ki_informer_has_synced(informer) ? informer->synced_version : "";
+    return informer && ki_informer_has_synced(informer) ? informer->sync.version : "";
 }
 
 int64_t ki_deadline_of_timeout(int64_t timeout_ms) {
@@ -22,13 +22,13 @@ ki_status ki_informer_wait_until_synced(ki_informer *informer, int64_t deadline_
         return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for %s on a thread that it needs", name);
     ki_mutex_lock(&informer->waits.lock);
     bool in_time = true;
-    while (!atomic_load(&informer->synced) && !ki_informer_has_ended(informer) && !is_blocked && in_time) {
+    while (!atomic_load(&informer->sync.is_done) && !ki_informer_has_ended(informer) && !is_blocked && in_time) {
         is_blocked = ret_blocked && atomic_load(&informer->waits.is_blocked);
         if (!is_blocked)
             in_time =
                 ki_engine_wait(informer->options.engine, &informer->waits.changed, &informer->waits.lock, deadline_ns);
     }
-    bool synced = atomic_load(&informer->synced);
+    bool synced = atomic_load(&informer->sync.is_done);
     bool over = ki_informer_has_ended(informer);
     ki_mutex_unlock(&informer->waits.lock);
     if (ret_blocked)

@@ -159,7 +159,7 @@ static ki_attempt current_attempt(const ki_reflector *reflector) {
 
 void ki_reflector_count_relist(const ki_reflector *reflector, ki_reflector_step next, int cause) {
     bool lists = next != KI_REFLECT_LIST && next != KI_REFLECT_WATCH && next != KI_REFLECT_CHECK;
-    if (lists && reflector->has_initial_version)
+    if (lists && reflector->initial.has_version)
         ki_metrics_relist(reflector->shared.metrics, cause);
 }
 
@@ -189,13 +189,13 @@ static void delete_all(ki_reflector *reflector) {
         report_failure(reflector, &err); /* retried after the next 404 */
         return;
     }
-    ki_unreadable_take_list(reflector->shared.unreadable, &reflector->listed_unreadable, "",
+    ki_unreadable_take_list(reflector->shared.unreadable, &reflector->listed.unreadable, "",
                             reflector->resource_version);
-    reflector->is_type_removed = true;
+    reflector->missing.is_type_removed = true;
     reflector->is_unavailable = true; /* lists at "": a server's cache may lag and still have the old objects */
     ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_WARNING, "reflector",
                  "%s: not found for %.0f s: the objects count as deleted", reflector->options.name,
-                 seconds(ki_engine_now(reflector->options.engine) - reflector->missing_since));
+                 seconds(ki_engine_now(reflector->options.engine) - reflector->missing.since));
     reflector->options.on_progress(reflector->options.user);
 }
 
@@ -205,13 +205,13 @@ static void delete_all(ki_reflector *reflector) {
 static bool note_missing(ki_reflector *reflector, const ki_error *cause) {
     int64_t now = ki_engine_now(reflector->options.engine);
     if (cause->http_status != HTTP_NOT_FOUND) {
-        reflector->missing_responses = 0;
+        reflector->missing.responses = 0;
         return false;
     }
-    if (reflector->missing_responses++ == 0)
-        reflector->missing_since = now;
-    bool has_objects = reflector->has_initial_version && !reflector->is_type_removed;
-    bool is_sure = reflector->missing_responses >= GONE_RESPONSES && now - reflector->missing_since >= GONE_AFTER;
+    if (reflector->missing.responses++ == 0)
+        reflector->missing.since = now;
+    bool has_objects = reflector->initial.has_version && !reflector->missing.is_type_removed;
+    bool is_sure = reflector->missing.responses >= GONE_RESPONSES && now - reflector->missing.since >= GONE_AFTER;
     if (!reflector->shared.is_custom || !has_objects || !is_sure)
         return false;
     if (strcmp(cause->reason, "NotFound") != 0)
@@ -243,8 +243,8 @@ static void find_type(ki_reflector *reflector) {
 }
 
 static void forget_missing(ki_reflector *reflector) {
-    reflector->missing_responses = 0;
-    reflector->is_type_removed = false;
+    reflector->missing.responses = 0;
+    reflector->missing.is_type_removed = false;
 }
 
 /* Returns the backoff's wait. What needs a person waits for the longest step at most, not for up to twice as long. */
@@ -333,41 +333,41 @@ bool ki_reflector_advance(ki_reflector *reflector, const char *version) {
 
 /* Releases the unused part of the array, if the allocator can. */
 static void shrink_objects(ki_reflector *reflector) {
-    size_t count = reflector->object_count;
+    size_t count = reflector->listed.count;
     ki_object **smaller = count == 0 ? NULL
                                      : ki_realloc_array(ki_engine_allocator(reflector->options.engine),
-                                                        reflector->objects, count, sizeof(ki_object *));
+                                                        reflector->listed.objects, count, sizeof(ki_object *));
     if (!smaller)
         return;
-    reflector->objects = smaller;
-    reflector->object_capacity = count;
+    reflector->listed.objects = smaller;
+    reflector->listed.capacity = count;
 }
 
 /* Queues the listed objects and the marks of the unreadable ones. */
 static ki_status queue_list(ki_reflector *reflector, const char *version, ki_error *err) {
     ki_queue *queue = reflector->options.queue;
     ki_unreadable *unreadable = reflector->shared.unreadable;
-    ki_unreadable_marks *marks = &reflector->listed_unreadable;
+    ki_unreadable_marks *marks = &reflector->listed.unreadable;
     const char **kept = NULL;
     size_t kept_count = 0;
     if (ki_unreadable_reserve(unreadable, marks) || ki_unreadable_marks_keys(marks, &kept, &kept_count))
         return ki_error_no_memory(err, "queueing a list");
     shrink_objects(reflector);
-    const ki_listing list = { .objects = reflector->objects,
-                              .count = reflector->object_count,
+    const ki_listing list = { .objects = reflector->listed.objects,
+                              .count = reflector->listed.count,
                               .kept = kept,
                               .kept_count = kept_count,
                               .keeps_all = ki_unreadable_marks_has(marks, ""),
                               .resource_version = version,
                               .namespace_name = reflector->shared.namespace_name,
-                              .is_initial = reflector->shared.is_initial && !reflector->has_initial_version };
+                              .is_initial = reflector->shared.is_initial && !reflector->initial.has_version };
     ki_status status = queue->ops->replace(queue, &list, err);
     ki_free(ki_engine_allocator(reflector->options.engine), kept);
     if (status)
         return status;
     ki_unreadable_take_list(unreadable, marks, reflector->resource_version, version);
-    reflector->objects = NULL; /* owned by the queue */
-    reflector->object_capacity = 0;
+    reflector->listed.objects = NULL; /* owned by the queue */
+    reflector->listed.capacity = 0;
     return KI_OK;
 }
 
@@ -377,7 +377,7 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     if (status)
         return status;
     int64_t now = ki_engine_now(reflector->options.engine);
-    ki_metrics_observe(metrics, KI_METRIC_ITEMS_PER_LIST, (double)reflector->object_count);
+    ki_metrics_observe(metrics, KI_METRIC_ITEMS_PER_LIST, (double)reflector->listed.count);
     ki_metrics_observe(metrics, KI_METRIC_LIST_DURATION,
                        (double)(now - reflector->list.began_at) / (double)KI_SECONDS(1));
     ki_freshness_succeeded(reflector->shared.freshness);
@@ -387,10 +387,10 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     forget_missing(reflector);
     ki_backoff_succeeded(&reflector->backoff);
     ki_reflector_drop_objects(reflector);
-    if (!reflector->has_initial_version) {
-        reflector->has_initial_version = true;
-        reflector->initial_list_at = reflector->list.began_at;
-        (void)ki_reflector_copy_version(reflector->initial_version, version, NULL); /* too long: stays "" */
+    if (!reflector->initial.has_version) {
+        reflector->initial.has_version = true;
+        reflector->initial.requested_at = reflector->list.began_at;
+        (void)ki_reflector_copy_version(reflector->initial.version, version, NULL); /* too long: stays "" */
     }
     if (version[0] == '\0')
         reflector->resource_version[0] = '\0'; /* the watch begins at "", and its events have versions */
@@ -460,9 +460,9 @@ void ki_reflector_open(ki_reflector *reflector, const ki_reflector_options *opti
     ki_timer_init(&reflector->timer, options->engine, take_step, reflector);
     ki_timer_init(&reflector->silence_timer, options->engine, report_silence, reflector);
     uint64_t seed = (uint64_t)(ki_engine_random(options->engine) * (double)UINT32_MAX);
-    ki_map_init(&reflector->collected, allocator, seed);
-    ki_unreadable_marks_init(&reflector->listed_unreadable, allocator, seed);
-    ki_buffer_init(&reflector->continue_token, allocator, CONTINUE_TOKEN_MAX);
+    ki_map_init(&reflector->listed.places, allocator, seed);
+    ki_unreadable_marks_init(&reflector->listed.unreadable, allocator, seed);
+    ki_buffer_init(&reflector->listed.continue_token, allocator, CONTINUE_TOKEN_MAX);
     ki_backoff_init(&reflector->backoff, factory->backoff_first_ms, factory->backoff_longest_ms);
     reflector->is_open = true;
 }
@@ -497,6 +497,6 @@ void ki_reflector_close(ki_reflector *reflector) {
     ki_timer_close(&reflector->timer);
     ki_timer_close(&reflector->silence_timer);
     ki_reflector_drop_objects(reflector);
-    ki_buffer_free(&reflector->continue_token);
-    ki_free(ki_engine_allocator(reflector->options.engine), reflector->past_deletions);
+    ki_buffer_free(&reflector->listed.continue_token);
+    ki_free(ki_engine_allocator(reflector->options.engine), reflector->watches.past_deletions);
 }

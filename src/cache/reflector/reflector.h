@@ -91,6 +91,45 @@ typedef struct ki_watch_progress {
     char before_bookmark[KI_RESOURCE_VERSION_MAX + 1];
 } ki_watch_progress;
 
+/* The initial population: the first list in the queue. */
+typedef struct ki_initial_list {
+    char version[KI_RESOURCE_VERSION_MAX + 1];
+    bool has_version;
+    int64_t requested_at;
+} ki_initial_list;
+
+/* The objects of the list or streaming list in progress. */
+typedef struct ki_listed {
+    ki_buffer continue_token;
+    ki_object **objects; /* NULL items in a streaming list: deleted objects */
+    size_t count, capacity;
+    size_t bytes;     /* their memory */
+    size_t plain_to;  /* those before this place arrived before their dictionary */
+    size_t packed_to; /* those before this place are packed since, up to `plain_to` */
+    ki_map places;    /* of a streaming list: each key's place in `objects`, counted from 1 */
+    ki_unreadable_marks unreadable;
+} ki_listed;
+
+/* What says that the server lost the type. */
+typedef struct ki_missing_type {
+    bool is_type_removed; /* its objects have been deleted */
+    unsigned responses;   /* consecutive 404 responses */
+    int64_t since;        /* time of the first of them */
+} ki_missing_type;
+
+/* What is kept from one watch to the next. */
+typedef struct ki_watches {
+    ki_past_deletions *past_deletions; /* NULL: none */
+    bool has_reopened;                 /* the watch was reopened without a backoff, and no good watch followed */
+    bool is_counted;                   /* the metrics have the start of a watch, but not its end */
+    bool has_resumed; /* a watch was resumed from `resumed_version` because the next event was unreadable */
+    char resumed_version[KI_RESOURCE_VERSION_MAX + 1];
+    unsigned silent;          /* consecutive accepted watches without an event, since version_known_at */
+    int64_t version_known_at; /* time of the last event, list or check */
+    int64_t since;            /* time of the watch's opening */
+    uint64_t events_before;   /* events of the streaming list that the watch began as */
+} ki_watches;
+
 struct ki_reflector {
     ki_reflector_options options; /* every function is set */
     ki_reflector_shared shared;
@@ -109,42 +148,17 @@ struct ki_reflector {
 
     /* known from earlier responses */
     char resource_version[KI_RESOURCE_VERSION_MAX + 1]; /* last synced; "" before the first list */
-    bool is_unavailable;        /* `resource_version` had expired or was too large: list at "" */
-    bool is_paginated;          /* the server split a list at "0" into pages */
-    bool is_type_removed;       /* the server lost the type; its objects have been deleted */
-    int64_t streams_since;      /* time of the first streaming list since the last list was complete; KI_NEVER: none */
-    unsigned missing_responses; /* consecutive 404 responses */
-    int64_t missing_since;      /* time of the first of them */
+    bool is_unavailable;   /* `resource_version` had expired or was too large: list at "" */
+    bool is_paginated;     /* the server split a list at "0" into pages */
+    int64_t streams_since; /* time of the first streaming list since the last list was complete; KI_NEVER: none */
+    ki_missing_type missing;
+    ki_initial_list initial;
 
-    /* the first list in the queue: the initial population */
-    char initial_version[KI_RESOURCE_VERSION_MAX + 1];
-    int64_t initial_list_at; /* time of its request */
-    bool has_initial_version;
-
-    /* the list or streaming list in progress */
-    ki_list_progress list;
-    ki_buffer continue_token;
-    ki_object **objects; /* NULL items in a streaming list: deleted objects */
-    size_t object_count, object_capacity;
-    size_t object_bytes; /* their memory */
-    size_t plain_to;     /* those before this place arrived before their dictionary */
-    size_t packed_to;    /* those before this place are packed since, up to `plain_to` */
-    ki_map collected;    /* of a streaming list: each key's place in `objects`, counted from 1 */
-    ki_unreadable_marks listed_unreadable;
-
-    /* the watch or streaming list in progress */
-    ki_watch_progress watch;
-
-    /* kept from one watch to the next */
-    ki_past_deletions *past_deletions; /* NULL: none */
-    bool has_reopened;                 /* the watch was reopened without a backoff, and no good watch followed */
-    bool is_watch_counted;             /* the metrics have the start of a watch, but not its end */
-    bool has_resumed; /* a watch was resumed from `resumed_version` because the next event was unreadable */
-    char resumed_version[KI_RESOURCE_VERSION_MAX + 1];
-    unsigned silent_watches;  /* consecutive accepted watches without an event, since version_known_at */
-    int64_t version_known_at; /* time of the last event, list or check */
-    int64_t watching_since;
-    uint64_t events_before; /* events of the streaming list that the watch began as */
+    /* in progress */
+    ki_list_progress list; /* of a list or streaming list */
+    ki_listed listed;
+    ki_watch_progress watch; /* of a watch or streaming list */
+    ki_watches watches;
 };
 
 /* Initializes an embedded reflector. `options` are complete, except that functions may be NULL. The caller closes it.

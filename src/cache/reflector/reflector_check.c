@@ -18,18 +18,18 @@ enum {
 
 void ki_reflector_note_version_known(ki_reflector *reflector) {
     reflector->watch.shows_version = true;
-    reflector->silent_watches = 0;
-    reflector->version_known_at = ki_engine_now(reflector->options.engine);
+    reflector->watches.silent = 0;
+    reflector->watches.version_known_at = ki_engine_now(reflector->options.engine);
 }
 
 void ki_reflector_count_silent_watch(ki_reflector *reflector) {
-    if (reflector->watch.is_accepted && !reflector->watch.shows_version && reflector->silent_watches < SILENT_WATCHES)
-        reflector->silent_watches++;
+    if (reflector->watch.is_accepted && !reflector->watch.shows_version && reflector->watches.silent < SILENT_WATCHES)
+        reflector->watches.silent++;
 }
 
 bool ki_reflector_needs_check(const ki_reflector *reflector) {
-    int64_t silence = ki_engine_now(reflector->options.engine) - reflector->version_known_at;
-    return reflector->silent_watches >= SILENT_WATCHES && silence >= KI_REFLECTOR_IDLE;
+    int64_t silence = ki_engine_now(reflector->options.engine) - reflector->watches.version_known_at;
+    return reflector->watches.silent >= SILENT_WATCHES && silence >= KI_REFLECTOR_IDLE;
 }
 
 static void set_behind(ki_error *err, const char *version, const char *than) {

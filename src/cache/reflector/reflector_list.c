@@ -15,7 +15,7 @@ static void on_object(ki_object *obj, void *user) {
     ki_reflector *reflector = user;
     ki_object *kept;
     KI_ASSERT(reflector->phase == KI_REFLECTOR_LISTS);
-    if (reflector->object_count == 0)
+    if (reflector->listed.count == 0)
         ki_reflector_set_state(reflector, KI_STATE_LISTING);
     reflector->heard_at = ki_engine_now(reflector->options.engine);
     if (ki_reflector_skips(reflector, obj) || !ki_reflector_transform(reflector, obj, false, &kept))
@@ -28,7 +28,7 @@ static void on_object(ki_object *obj, void *user) {
         ki_reflector_give_up(reflector, &err);
         return;
     }
-    reflector->options.on_listed(reflector->object_count, -1, reflector->options.user);
+    reflector->options.on_listed(reflector->listed.count, -1, reflector->options.user);
 }
 
 static void on_bad_object(const ki_bad_object *bad, void *user) {
@@ -75,7 +75,7 @@ static int64_t page_size(const ki_reflector *reflector) {
 
 /* Returns true if `token` is the token that requested this page. */
 static bool is_same_token(const ki_reflector *reflector, const char *token) {
-    const ki_buffer *sent = &reflector->continue_token;
+    const ki_buffer *sent = &reflector->listed.continue_token;
     return reflector->list.pages > 1 && ki_str_equals((ki_str){ sent->data, sent->size }, token);
 }
 
@@ -84,12 +84,12 @@ static bool is_same_token(const ki_reflector *reflector, const char *token) {
 static ki_status check_progress(ki_reflector *reflector, const char *token, ki_error *err) {
     if (is_same_token(reflector, token))
         return ki_error_set(err, KI_ERR_PROTOCOL, "a page of the list repeats its continue token");
-    size_t objects = reflector->object_count - reflector->list.objects_before;
+    size_t objects = reflector->listed.count - reflector->list.objects_before;
     int64_t limit = page_size(reflector) ? page_size(reflector) : KI_REFLECTOR_PAGE;
     bool is_thin = (int64_t)objects < limit / THIN;
     reflector->list.empty_pages = objects == 0 ? reflector->list.empty_pages + 1 : 0;
     reflector->list.thin_pages = is_thin ? reflector->list.thin_pages + 1 : 0;
-    reflector->list.objects_before = reflector->object_count;
+    reflector->list.objects_before = reflector->listed.count;
     if (reflector->list.empty_pages > EMPTY_PAGES_MAX)
         return ki_error_set(err, KI_ERR_PROTOCOL, "more than %d consecutive empty pages of the list", EMPTY_PAGES_MAX);
     if (reflector->list.thin_pages > THIN_PAGES_MAX)
@@ -104,8 +104,8 @@ static ki_status keep_token(ki_reflector *reflector, const char *token, ki_error
     ki_status status = check_progress(reflector, token, err);
     if (status)
         return status;
-    ki_buffer_reset(&reflector->continue_token, SIZE_MAX);
-    status = ki_buffer_append_string(&reflector->continue_token, token);
+    ki_buffer_reset(&reflector->listed.continue_token, SIZE_MAX);
+    status = ki_buffer_append_string(&reflector->listed.continue_token, token);
     return status ? ki_error_set(err, status, "%s while storing a list's continue token", ki_status_name(status))
                   : KI_OK;
 }
@@ -117,8 +117,8 @@ static void on_page(ki_reflector *reflector, const ki_list_result *result) {
         status = ki_reflector_copy_version(reflector->list.result_version, result->resource_version, &err);
     bool is_last = result->continue_token[0] == '\0';
     int64_t left = is_last ? 0 : result->remaining_item_count;
-    int64_t total = left < 0 ? -1 : (int64_t)reflector->object_count + left;
-    reflector->options.on_listed(reflector->object_count, total, reflector->options.user);
+    int64_t total = left < 0 ? -1 : (int64_t)reflector->listed.count + left;
+    reflector->options.on_listed(reflector->listed.count, total, reflector->options.user);
     if (!status)
         status = is_last ? ki_reflector_replace(reflector, reflector->list.result_version, &err)
                          : keep_token(reflector, result->continue_token, &err);
@@ -139,7 +139,7 @@ static void on_page(ki_reflector *reflector, const ki_list_result *result) {
 static void on_end(const ki_list_result *result, const ki_error *err, void *user) {
     ki_reflector *reflector = user;
     ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_DEBUG, "reflector", "%s: list ended, %zu objects: %s",
-                 reflector->options.name, reflector->object_count,
+                 reflector->options.name, reflector->listed.count,
                  err                                 ? ki_error_message(err)
                  : result->continue_token[0] != '\0' ? "more pages follow"
                                                      : "complete");
@@ -153,7 +153,7 @@ static void on_end(const ki_list_result *result, const ki_error *err, void *user
 static const char *first_version(const ki_reflector *reflector) {
     if (reflector->is_unavailable)
         return "";
-    return reflector->has_initial_version ? reflector->resource_version : "0";
+    return reflector->initial.has_version ? reflector->resource_version : "0";
 }
 
 /* Begins a list at `version`. `begun` has the flags of the request; its other members are zero. */
@@ -183,7 +183,7 @@ void ki_reflector_list(ki_reflector *reflector, ki_reflector_step step) {
     }
     ki_list_options options = { .limit = page_size(reflector), .idle_timeout_ns = KI_REFLECTOR_IDLE };
     if (step == KI_REFLECT_LIST_PAGE)
-        options.continue_token = reflector->continue_token.data;
+        options.continue_token = reflector->listed.continue_token.data;
     else
         options.resource_version = reflector->list.version;
     ki_list_handler handler = {

@@ -50,7 +50,7 @@ void ki_reflector_skip_listed(ki_reflector *reflector, const ki_bad_object *bad)
     bool is_list = reflector->phase == KI_REFLECTOR_LISTS;
     const char *key = is_list ? bad->key : key_of(bad);
     const char *version = is_list ? bad->resource_version : version_of(bad);
-    ki_unreadable_marks *marks = &reflector->listed_unreadable;
+    ki_unreadable_marks *marks = &reflector->listed.unreadable;
     if (!is_list && bad->is_deleted && key[0]) {
         ki_reflector_drop_collected(reflector, key);
         ki_unreadable_marks_remove(marks, key, "");
@@ -71,8 +71,8 @@ static void resume(ki_reflector *reflector, const ki_error *cause) {
     ki_error_prefix(&err, "unreadable event; the watch resumes");
     if (reflector->watch.before_bookmark[0])
         memcpy(reflector->resource_version, reflector->watch.before_bookmark, sizeof reflector->resource_version);
-    reflector->has_resumed = true;
-    memcpy(reflector->resumed_version, reflector->resource_version, sizeof reflector->resumed_version);
+    reflector->watches.has_resumed = true;
+    memcpy(reflector->watches.resumed_version, reflector->resource_version, sizeof reflector->watches.resumed_version);
     reflector->options.list_watch->ops->cancel(reflector->options.list_watch);
     ki_reflector_count_watch_end(reflector);
     ki_reflector_count_silent_watch(reflector);
@@ -85,7 +85,8 @@ static void resume(ki_reflector *reflector, const ki_error *cause) {
 static bool is_read_again(const ki_reflector *reflector, const ki_bad_object *bad) {
     if (key_of(bad)[0] && ki_unreadable_has(reflector->shared.unreadable, key_of(bad)))
         return true;
-    return reflector->has_resumed && strcmp(reflector->resumed_version, reflector->resource_version) == 0;
+    return reflector->watches.has_resumed &&
+           strcmp(reflector->watches.resumed_version, reflector->resource_version) == 0;
 }
 
 static void skip_event(ki_reflector *reflector, const ki_bad_object *bad) {
@@ -111,7 +112,7 @@ static void delete_known(ki_reflector *reflector, const ki_bad_object *bad) {
     const ki_change gone = { .type = KI_EVENT_DELETE, .obj = known, .final_state_unknown = true };
     ki_status status = queue->ops->put(queue, &gone, &err);
     if (!status)
-        ki_past_deletions_add(&reflector->past_deletions, ki_engine_allocator(reflector->options.engine), known,
+        ki_past_deletions_add(&reflector->watches.past_deletions, ki_engine_allocator(reflector->options.engine), known,
                               version_of(bad)[0] ? version_of(bad) : ki_object_resource_version(known));
     ki_object_unref(known);
     if (status) {

@@ -66,26 +66,26 @@ static void on_bytes(void *user) {
 static void count_watch(ki_reflector *reflector) {
     KI_ASSERT(reflector->phase == KI_REFLECTOR_WATCHES);
     ki_metrics_add(reflector->shared.metrics, KI_METRIC_WATCHES, 1);
-    reflector->is_watch_counted = true;
-    reflector->watching_since = ki_engine_now(reflector->options.engine);
-    reflector->events_before = reflector->watch.events;
+    reflector->watches.is_counted = true;
+    reflector->watches.since = ki_engine_now(reflector->options.engine);
+    reflector->watches.events_before = reflector->watch.events;
 }
 
 void ki_reflector_count_watch_end(ki_reflector *reflector) {
-    if (!reflector->is_watch_counted)
+    if (!reflector->watches.is_counted)
         return;
-    reflector->is_watch_counted = false;
-    int64_t lasted = ki_engine_now(reflector->options.engine) - reflector->watching_since;
+    reflector->watches.is_counted = false;
+    int64_t lasted = ki_engine_now(reflector->options.engine) - reflector->watches.since;
     ki_metrics_observe(reflector->shared.metrics, KI_METRIC_WATCH_DURATION, (double)lasted / (double)KI_SECONDS(1));
     ki_metrics_observe(reflector->shared.metrics, KI_METRIC_ITEMS_PER_WATCH,
-                       (double)(reflector->watch.events - reflector->events_before));
+                       (double)(reflector->watch.events - reflector->watches.events_before));
 }
 
 static void on_open(void *user) {
     ki_reflector *reflector = user;
     KI_ASSERT(reflector->phase == KI_REFLECTOR_WATCHES || reflector->phase == KI_REFLECTOR_STREAMS);
     reflector->watch.is_accepted = true;
-    reflector->missing_responses = 0;
+    reflector->missing.responses = 0;
     if (reflector->phase == KI_REFLECTOR_WATCHES)
         count_watch(reflector);
     bool lists = reflector->phase == KI_REFLECTOR_STREAMS;
@@ -96,14 +96,14 @@ static void on_open(void *user) {
 
 /* Returns the place of a collected object, counted from 1; 0: there is none. */
 static size_t collected_place(const ki_reflector *reflector, const char *key) {
-    return (uintptr_t)ki_map_get(&reflector->collected, ki_str_of(key));
+    return (uintptr_t)ki_map_get(&reflector->listed.places, ki_str_of(key));
 }
 
 void ki_reflector_drop_collected(ki_reflector *reflector, const char *key) {
     size_t place = collected_place(reflector, key);
     if (!place)
         return;
-    ki_map_remove(&reflector->collected, ki_str_of(key));
+    ki_map_remove(&reflector->listed.places, ki_str_of(key));
     ki_reflector_put_listed(reflector, place - 1, NULL);
 }
 
@@ -112,8 +112,8 @@ static ki_status stage_first(ki_reflector *reflector, ki_object *obj) {
     ki_status status = ki_reflector_append(reflector, obj);
     if (status)
         return status;
-    size_t place = reflector->object_count;
-    return ki_map_put(&reflector->collected, ki_str_of(ki_object_key(reflector->objects[place - 1])),
+    size_t place = reflector->listed.count;
+    return ki_map_put(&reflector->listed.places, ki_str_of(ki_object_key(reflector->listed.objects[place - 1])),
                       (void *)(uintptr_t)place, NULL);
 }
 
@@ -121,9 +121,9 @@ static ki_status stage_first(ki_reflector *reflector, ki_object *obj) {
 static ki_status stage(ki_reflector *reflector, ki_event_type type, ki_object *obj) {
     const char *key = ki_object_key(obj);
     const char *version = type == KI_EVENT_DELETE ? "" : ki_object_resource_version(obj);
-    ki_unreadable_marks_remove(&reflector->listed_unreadable, key, version);
+    ki_unreadable_marks_remove(&reflector->listed.unreadable, key, version);
     size_t place = collected_place(reflector, key);
-    const ki_object *before = place ? reflector->objects[place - 1] : NULL;
+    const ki_object *before = place ? reflector->listed.objects[place - 1] : NULL;
     if (before && ki_reflector_is_older(ki_object_resource_version(obj), ki_object_resource_version(before)))
         return KI_OK;
     if (type == KI_EVENT_DELETE) {
@@ -160,7 +160,7 @@ static ki_status queue_event(ki_reflector *reflector, ki_event_type type, ki_obj
     if (!status)
         settle(reflector, type, obj);
     if (!status && type == KI_EVENT_DELETE)
-        ki_past_deletions_add(&reflector->past_deletions, ki_engine_allocator(reflector->options.engine), obj,
+        ki_past_deletions_add(&reflector->watches.past_deletions, ki_engine_allocator(reflector->options.engine), obj,
                               ki_object_resource_version(obj));
     return status;
 }
@@ -207,7 +207,7 @@ static void collect_event(ki_reflector *reflector, ki_event_type type, ki_object
         ki_reflector_give_up(reflector, &err);
         return;
     }
-    reflector->options.on_listed(reflector->collected.count, -1, reflector->options.user);
+    reflector->options.on_listed(reflector->listed.places.count, -1, reflector->options.user);
 }
 
 /* Advances to the version of an event. A watch from no version first sends what exists, as ADDED events in any order:
@@ -226,7 +226,8 @@ static void take_event(ki_reflector *reflector, ki_event_type type, ki_object *o
     KI_ASSERT(reflector->phase == KI_REFLECTOR_WATCHES);
     ki_error err = KI_ERROR_INIT;
     ki_order order = ki_resource_version_compare(ki_object_resource_version(obj), reflector->resource_version);
-    if (type != KI_EVENT_DELETE && order == KI_ORDER_OLDER && ki_past_deletions_have(reflector->past_deletions, obj)) {
+    if (type != KI_EVENT_DELETE && order == KI_ORDER_OLDER &&
+        ki_past_deletions_have(reflector->watches.past_deletions, obj)) {
         ki_metrics_add(reflector->shared.metrics, KI_METRIC_REPEATED, 1);
         return;
     }
@@ -264,13 +265,13 @@ static void on_event(ki_event_type type, ki_object *obj, void *user) {
 /* Removes the NULL items of deleted objects. */
 static void close_gaps(ki_reflector *reflector) {
     size_t count = 0;
-    if (reflector->object_count == reflector->collected.count)
+    if (reflector->listed.count == reflector->listed.places.count)
         return;
-    for (size_t i = 0; i < reflector->object_count; i++)
-        if (reflector->objects[i])
-            reflector->objects[count++] = reflector->objects[i];
-    KI_ASSERT(count == reflector->collected.count);
-    reflector->object_count = count;
+    for (size_t i = 0; i < reflector->listed.count; i++)
+        if (reflector->listed.objects[i])
+            reflector->listed.objects[count++] = reflector->listed.objects[i];
+    KI_ASSERT(count == reflector->listed.places.count);
+    reflector->listed.count = count;
 }
 
 static ki_status end_of_initial_events(ki_reflector *reflector, const char *version, ki_error *err) {
@@ -280,7 +281,7 @@ static ki_status end_of_initial_events(ki_reflector *reflector, const char *vers
     if (status)
         return status;
     close_gaps(reflector);
-    size_t count = reflector->object_count;
+    size_t count = reflector->listed.count;
     status = ki_reflector_replace(reflector, checked, err);
     if (status)
         return status;
@@ -438,15 +439,15 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
     ki_reflector_count_silent_watch(reflector);
     bool is_good = was_good(reflector, lasted, err);
     if (is_good) {
-        reflector->has_reopened = false;
+        reflector->watches.has_reopened = false;
         ki_backoff_succeeded(&reflector->backoff);
     }
-    if (reflector->has_reopened) {
+    if (reflector->watches.has_reopened) {
         ki_error_set(&cause, KI_ERR_UNEXPECTED_EOF, "the server repeatedly closes the watch without an event");
         ki_reflector_wait(reflector, err ? err : &cause, next_watch(reflector));
         return;
     }
-    reflector->has_reopened = !is_good;
+    reflector->watches.has_reopened = !is_good;
     bool was_silent = is_good && !reflector->watch.shows_version; /* the proxy ends the streams of all clients */
     ki_reflector_reopen(reflector, err != NULL || lasted < VERY_SHORT_WATCH || was_silent);
 }

@@ -623,7 +623,7 @@ static void add_a_key(void *user) {
     ki_workqueue *queue = ki_controller_queue(stage.controller);
     self->added = ki_workqueue_add(queue, "ns/b");
     sem_wait(&self->reconciled);
-    self->is_task_posted = atomic_load(&queue->task.queued);
+    self->is_task_posted = atomic_load(&queue->due.task.queued);
     sem_post(&self->looked);
 }
 

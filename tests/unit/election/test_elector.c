@@ -682,9 +682,9 @@ ELECTION_TEST(identities_that_are_made_differ) {
     ki_elector *one = NULL, *other = NULL;
     assert_int_equal(ki_elector_new(ME(self)->factory, &options, &one, NULL), KI_OK);
     assert_int_equal(ki_elector_new(ME(self)->factory, &options, &other, NULL), KI_OK);
-    assert_non_null(strchr(one->identity, '_'));
-    assert_int_equal(strlen(strrchr(one->identity, '_')), 33);
-    assert_string_not_equal(one->identity, other->identity);
+    assert_non_null(strchr(one->given.identity, '_'));
+    assert_int_equal(strlen(strrchr(one->given.identity, '_')), 33);
+    assert_string_not_equal(one->given.identity, other->given.identity);
     ki_elector_free(one);
     ki_elector_free(other);
 }

@@ -134,8 +134,8 @@ TEST(an_informer_has_the_queue_that_it_was_asked_for) {
     assert_int_equal(ki_factory_informer(h.factory, KI_PODS, NULL, &pods, NULL), KI_OK);
     const ki_informer_options by_key = KI_INFORMER_OPTIONS(.queue = KI_QUEUE_DELTA_FIFO);
     assert_int_equal(ki_factory_informer(h.factory, KI_NODES, &by_key, &nodes, NULL), KI_OK);
-    assert_ptr_equal(pods->queue->ops, queue->ops);
-    assert_ptr_not_equal(nodes->queue->ops, queue->ops);
+    assert_ptr_equal(pods->work.queue->ops, queue->ops);
+    assert_ptr_not_equal(nodes->work.queue->ops, queue->ops);
     const ki_informer_options unknown = KI_INFORMER_OPTIONS(.queue = (ki_queue_kind)2);
     assert_int_equal(ki_factory_informer(h.factory, KI_SERVICES, &unknown, &services, &err), KI_ERR_INVALID);
     assert_string_equal(err.message, ".queue: 2 is no kind of queue");
