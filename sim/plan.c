@@ -52,11 +52,12 @@ static void make_informers(sim_plan *plan, sim_random *random) {
         informer->selection.ns = sim_chance(random, 60) ? -1 : (int)sim_below(random, SIM_NAMESPACES);
         informer->selection.selector = sim_chance(random, 50) ? 0 : (unsigned)sim_below(random, SIM_SELECTORS);
         plan->client_no_streaming_list =
-            sim_chance(random, 50); /* the last draw counts: the seeds stay the same runs */
+            sim_chance(random, 50); /* once for each informer; the last one counts: the factory has one */
         informer->page_size = pages[sim_below(random, 6)];
         informer->resync_ms = sim_chance(random, 70) ? 0 : sim_between(random, 500, 90000);
         informer->queue = sim_chance(random, 40) ? KI_QUEUE_IN_ORDER : KI_QUEUE_DELTA_FIFO;
-        (void)sim_chance(random, 10); /* drawn once for an option that is gone: the known seeds stay the same runs */
+        (void)sim_chance(random,
+                         10); /* of an option that is gone; without it the draws of the known seeds would shift */
         informer->handlers = 1 + (unsigned)sim_below(random, 3);
     }
 }

@@ -5,6 +5,7 @@
 #include "src/base/error.h"
 #include "src/cache/informer/shared_informer.h"
 #include "src/client/client.h"
+#include "src/factory/verbs.h"
 #include "src/object/keep.h"
 #include "src/object/resource_table.h"
 #include "src/object/unstructured.h"

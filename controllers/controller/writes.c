@@ -5,6 +5,7 @@
 #include "src/base/buffer.h"
 #include "src/base/error.h"
 #include "src/client/client.h"
+#include "src/factory/verbs.h"
 #include "src/object/json.h"
 #include "src/object/resource_table.h"
 #include "src/object/unstructured.h"

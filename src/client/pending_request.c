@@ -482,6 +482,16 @@ void ki_pending_request_cancel(ki_pending_request *pending) {
     ki_mutex_unlock(&client->mutex);
 }
 
+ki_status ki_request_options_take(const ki_request_options *given, ki_request_options *ret_options, ki_error *err) {
+    *ret_options = (ki_request_options){ .size = sizeof *ret_options };
+    if (given && given->size == 0)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_request_options without a size: use KI_REQUEST_OPTIONS()");
+    if (given)
+        memcpy(ret_options, given, given->size < sizeof *ret_options ? given->size : sizeof *ret_options);
+    ret_options->size = sizeof *ret_options;
+    return KI_OK;
+}
+
 /* Copies the caller's structs. Members that an older program's struct lacks become zero. */
 static ki_status take_request(const ki_client_request *given, ki_client_request *request, ki_request_options *options,
                               ki_error *err) {

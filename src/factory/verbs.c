@@ -1,9 +1,10 @@
-/* verbs.c: one function for each frequent request. It stands above the informers: it reads an informer's cache, and
- * makes objects with its view, by public functions. */
+/* verbs.c: one function for each frequent request. They read an informer's cache, and make objects with its view, by
+ * public functions. */
+#include "src/factory/verbs.h"
+
 #include <kinformer/lister.h>
 
 #include "src/base/error.h"
-#include "src/client/client.h"
 #include "src/client/outgoing.h"
 #include "src/object/body.h"
 #include "src/object/json.h"
@@ -22,16 +23,6 @@ static ki_status say_no_object(const ki_client_request *request, const ki_respon
                         "%s%s%s%s%s: the server's response is not an object: \"%s\"; ki_client_do accepts any response",
                         request->resource->plural, in || name ? " " : "", in ? ns : "", in && name ? "/" : "",
                         name ? name : "", ki_wire_show((ki_str){ body, size }, shown));
-}
-
-ki_status ki_request_options_take(const ki_request_options *given, ki_request_options *ret_options, ki_error *err) {
-    *ret_options = (ki_request_options){ .size = sizeof *ret_options };
-    if (given && given->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_request_options without a size: use KI_REQUEST_OPTIONS()");
-    if (given)
-        memcpy(ret_options, given, given->size < sizeof *ret_options ? given->size : sizeof *ret_options);
-    ret_options->size = sizeof *ret_options;
-    return KI_OK;
 }
 
 static bool is_same_resource(const ki_resource *a, const ki_resource *b) {
