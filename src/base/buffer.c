@@ -164,20 +164,14 @@ static size_t json_escape(unsigned char c, char escape[6]) {
     return 0;
 }
 
-/* Returns how many ASCII characters at the beginning need no escape. */
-static size_t plain_size(ki_str text) {
-    size_t size = 0;
-    while (size < text.size && text.data[size] >= 0x20 && (unsigned char)text.data[size] < 0x80 &&
-           text.data[size] != '"' && text.data[size] != '\\')
-        size++;
-    return size;
-}
-
-/* Consumes the beginning of `text`: all characters that need no escape, or else one character. Returns them as written
- * in JSON. */
+/* Consumes the beginning of `text`: all ASCII characters that need no escape, or else one character. Returns them as
+ * written in JSON. */
 static ki_str json_piece(ki_str *text, char escape[6]) {
     static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD: JSON must be UTF-8 */
-    ki_str plain = { text->data, plain_size(*text) };
+    ki_str plain = { text->data, 0 };
+    while (plain.size < text->size && plain.data[plain.size] >= 0x20 && (unsigned char)plain.data[plain.size] < 0x80 &&
+           plain.data[plain.size] != '"' && plain.data[plain.size] != '\\')
+        plain.size++;
     if (plain.size) {
         text->data += plain.size;
         text->size -= plain.size;

@@ -198,27 +198,24 @@ kt_set *kt_set_read(kt_arena *arena, yyjson_val *fields) {
     return set;
 }
 
-/* `is_member`: the field that has these below it is in the set too. */
-static void append_entries(ki_buffer *out, const kt_set *set, bool is_member) {
-    const char *separator = is_member ? "{\".\":{}," : "{";
-    for (size_t i = 0; i < set->count; i++, separator = ",") {
+static void append_entries(ki_buffer *out, const kt_set *set, const char *opening) {
+    for (size_t i = 0; i < set->count; i++, opening = ",") {
         const kt_set_entry *entry = &set->entries[i];
-        ki_buffer_append_string(out, separator);
+        ki_buffer_append_string(out, opening);
         ki_buffer_append_json_string(out, entry->element);
-        ki_buffer_append_char(out, ':');
         if (entry->below && entry->below->count)
-            append_entries(out, entry->below, entry->member);
+            append_entries(out, entry->below, entry->member ? ":{\".\":{}," : ":{");
         else
-            ki_buffer_append(out, "{}", 2);
+            ki_buffer_append_string(out, ":{}");
     }
     ki_buffer_append_char(out, '}');
 }
 
 void kt_set_append(ki_buffer *out, const kt_set *set) {
     if (set && set->count)
-        append_entries(out, set, false);
+        append_entries(out, set, "{");
     else
-        ki_buffer_append(out, "{}", 2);
+        ki_buffer_append_string(out, "{}");
 }
 
 /* Appends one path element: .spec, [name="c",…] or [="x"]. */

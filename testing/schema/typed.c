@@ -66,9 +66,13 @@ static void index_of(kt_arena *arena, const kt_spot *spot, walk how, yyjson_val 
         kt_index_members(arena, val, ret_index);
 }
 
-/* Returns true if several elements of the list have this name. The manager of such elements owns them as a whole. */
-static bool is_repeated(const kt_index *index, ki_str name) {
-    return index->has_duplicates && kt_index_find(index, name) != kt_index_find_last(index, name);
+/* Returns the end of the sorted entries that have the name of the one at `from`. A list can have several of a name: their
+ * manager owns them as a whole. */
+static size_t end_of_name(const kt_index *index, size_t from) {
+    size_t end = from + 1;
+    while (end < index->count && ki_str_equal(index->sorted[end]->name, index->sorted[from]->name))
+        end++;
+    return end;
 }
 
 /* ---- fields ---- */
@@ -84,24 +88,19 @@ kt_set *kt_typed_fields(kt_arena *arena, const kt_spot *spot, yyjson_val *val) {
         return NULL;
     kt_set *set = kt_set_new(arena);
     index_of(arena, spot, how, val, &index);
-    for (size_t i = 0; i < index.count; i++) {
-        const kt_entry *one = &index.entries[i];
+    for (size_t i = 0, end; i < index.count; i = end) {
+        const kt_entry *one = index.sorted[i];
+        end = end_of_name(&index, i);
         kt_spot inner = how == WALK_MEMBERS ? kt_spot_member(spot, one->name, NULL) : kt_spot_element(spot);
-        bool repeated = how == WALK_ELEMENTS && is_repeated(&index, one->name);
-        if (repeated && kt_index_find(&index, one->name) != one)
-            continue;
+        bool is_repeated = how == WALK_ELEMENTS && end - i > 1;
+        bool is_leaf = is_repeated || walk_of(&inner, one->val) == WALK_LEAF;
+        bool is_named = how == WALK_MEMBERS && spot->layout == KT_LAYOUT_STRUCT;
         kt_set_entry *entry = kt_set_put(arena, set, how == WALK_MEMBERS ? "f:" : "", one->name);
         if (!entry)
             return set;
-        bool is_leaf = repeated || walk_of(&inner, one->val) == WALK_LEAF;
-        bool is_named = how == WALK_MEMBERS && spot->layout == KT_LAYOUT_STRUCT;
-        bool member = is_leaf || !is_named || is_empty_object(one->val);
-        kt_set *below = is_leaf ? NULL : kt_typed_fields(arena, &inner, one->val);
-        entry = &set->entries[set->count - 1];
-        entry->member = member;
-        entry->below = below;
+        entry->member = is_leaf || !is_named || is_empty_object(one->val);
+        entry->below = is_leaf ? NULL : kt_typed_fields(arena, &inner, one->val);
     }
-    kt_set_sort(arena, set);
     return set;
 }
 
@@ -170,35 +169,12 @@ static void compare_one(kt_arena *arena, const kt_spot *spot, const char *prefix
     note(arena, &out->removed, prefix, name, !val && !always, below.removed);
 }
 
-/* Returns true if both lists have equal elements of this name, in the same order. */
-static bool has_same_elements(kt_arena *arena, const kt_index *before, const kt_index *now, ki_str name) {
-    for (size_t i = 0, k = 0;; i++, k++) {
-        while (i < before->count && !ki_str_equal(before->entries[i].name, name))
-            i++;
-        while (k < now->count && !ki_str_equal(now->entries[k].name, name))
-            k++;
-        if (i >= before->count || k >= now->count)
-            return i >= before->count && k >= now->count;
-        if (!kt_equal(arena, before->entries[i].val, now->entries[k].val))
-            return false;
-    }
-}
-
-/* Compares the elements of a name that one of the lists has several times. Returns false for other elements. */
-static bool compare_repeated(kt_arena *arena, const kt_index *before, const kt_index *now, const kt_entry *one,
-                             kt_comparison *out) {
-    const kt_entry *first = kt_index_find(before, one->name), *other = kt_index_find(now, one->name);
-    if (!is_repeated(before, one->name) && !is_repeated(now, one->name))
-        return false;
-    if (one != first && (first || one != other))
-        return true; /* compared with the first one */
-    if (!first)
-        note(arena, &out->added, "", one->name, true, NULL);
-    else if (!other)
-        note(arena, &out->removed, "", one->name, true, NULL);
-    else if (!has_same_elements(arena, before, now, one->name))
-        note(arena, &out->modified, "", one->name, true, NULL);
-    return true;
+/* Returns true if both have equal values in the same order. */
+static bool has_same_values(kt_arena *arena, kt_entry **a, size_t a_count, kt_entry **b, size_t b_count) {
+    bool is_same = a_count == b_count;
+    for (size_t i = 0; i < a_count && is_same; i++)
+        is_same = kt_equal(arena, a[i]->val, b[i]->val);
+    return is_same;
 }
 
 void kt_typed_compare(kt_arena *arena, const kt_spot *spot, yyjson_val *old, yyjson_val *val, kt_comparison *ret) {
@@ -215,23 +191,25 @@ static void compare(kt_arena *arena, const kt_spot *spot, yyjson_val *old, yyjso
     index_of(arena, spot, how, old, &before);
     index_of(arena, spot, how, val, &now);
     const char *prefix = how == WALK_MEMBERS ? "f:" : "";
-    for (size_t i = 0; i < before.count && !arena->failed; i++) {
-        const kt_entry *one = &before.entries[i], *other = kt_index_find(&now, one->name);
-        kt_spot inner = how == WALK_MEMBERS ? kt_spot_member(spot, one->name, NULL) : kt_spot_element(spot);
-        if (how == WALK_MEMBERS || !compare_repeated(arena, &before, &now, one, ret))
-            compare_one(arena, &inner, prefix, one->name, one->val, other ? other->val : NULL, is_new, ret);
+    for (size_t i = 0, k = 0, i_end, k_end; (i < before.count || k < now.count) && !arena->failed;
+         i = i_end, k = k_end) {
+        int order = i == before.count ? 1
+                    : k == now.count  ? -1
+                                      : ki_str_order(before.sorted[i]->name, now.sorted[k]->name);
+        const kt_entry *left = order <= 0 ? before.sorted[i] : NULL, *right = order >= 0 ? now.sorted[k] : NULL;
+        ki_str name = left ? left->name : right->name;
+        kt_spot inner = how == WALK_MEMBERS ? kt_spot_member(spot, name, NULL) : kt_spot_element(spot);
+        i_end = left ? end_of_name(&before, i) : i;
+        k_end = right ? end_of_name(&now, k) : k;
+        if (how == WALK_MEMBERS || (i_end - i < 2 && k_end - k < 2))
+            compare_one(arena, &inner, prefix, name, left ? left->val : NULL, right ? right->val : NULL, is_new, ret);
+        else if (!left)
+            note(arena, &ret->added, prefix, name, true, NULL);
+        else if (!right)
+            note(arena, &ret->removed, prefix, name, true, NULL);
+        else if (!has_same_values(arena, before.sorted + i, i_end - i, now.sorted + k, k_end - k))
+            note(arena, &ret->modified, prefix, name, true, NULL);
     }
-    for (size_t i = 0; i < now.count && !arena->failed; i++) {
-        const kt_entry *one = &now.entries[i];
-        if (before.count && kt_index_find(&before, one->name))
-            continue;
-        kt_spot inner = how == WALK_MEMBERS ? kt_spot_member(spot, one->name, NULL) : kt_spot_element(spot);
-        if (how == WALK_MEMBERS || !compare_repeated(arena, &before, &now, one, ret))
-            compare_one(arena, &inner, prefix, one->name, NULL, one->val, is_new, ret);
-    }
-    kt_set_sort(arena, ret->added);
-    kt_set_sort(arena, ret->modified);
-    kt_set_sort(arena, ret->removed);
 }
 
 /* ---- merging ---- */
