@@ -22,7 +22,6 @@
 #include "testing/rest/conform.h"
 #include "testing/rest/verbs.h"
 #include "testing/schema/defaults.h"
-#include "testing/schema/zeros.h"
 #include "testing/validation/validate.h"
 #include "testing/values/json.h"
 
@@ -96,17 +95,15 @@ static bool put_first_status(const kt_call *call, yyjson_val *defaults, yyjson_m
 /* Sets `*ret_root` to the body with the defaults of its resource and types. */
 static ki_status fill(kt_call *call, yyjson_val *body, yyjson_val *old_root, ki_str name, const char *uid,
                       yyjson_mut_doc *doc, yyjson_mut_val **ret_root) {
-    size_t left = KT_DEFAULTS_MAX;
     const kt_defaults *defaults = call->cluster->defaults;
     yyjson_val *below = kt_defaults_of(defaults, call->resource);
     yyjson_mut_val *root = below ? yyjson_merge_patch(doc, below, body) : yyjson_val_mut_copy(doc, body);
     if (!root || kt_assign(call, name, uid, doc, root, old_root))
         return KI_ERR_NO_MEMORY;
-    ki_status status = kt_defaults_fill(defaults, call->resource, doc, root, &left);
-    if (!status && uid && has_first_status(call->storage) && !put_first_status(call, below, doc, root))
-        status = KI_ERR_NO_MEMORY;
+    if (uid && has_first_status(call->storage) && !put_first_status(call, below, doc, root))
+        return KI_ERR_NO_MEMORY;
     *ret_root = root;
-    return status ? status : kt_zeros_fill(call->resource, doc, root, &left);
+    return kt_defaults_fill(defaults, call->resource, doc, root);
 }
 
 /* Returns the body with its defaults as a new document; NULL for custom resources. `uid`: of a new object, which gets
@@ -373,7 +370,6 @@ static ki_status take_status(kt_call *call, yyjson_val *old_root, yyjson_val *ro
     /* An update cannot remove them. Another value is an error of validate_meta.c. */
     static const char *const deletion[] = { "deletionTimestamp", "deletionGracePeriodSeconds" };
     unsigned flags = kt_strategy_of(call->storage->info)->flags;
-    size_t left = KT_DEFAULTS_MAX;
     yyjson_alc alc = kt_json_alc(call->allocator);
     yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
     if (!doc)
@@ -383,9 +379,7 @@ static ki_status take_status(kt_call *call, yyjson_val *old_root, yyjson_val *ro
     bool fine = made && part && put_copy(doc, part, "status", yyjson_obj_get(root, "status"));
     ki_status status = fine ? KI_OK : KI_ERR_NO_MEMORY;
     if (!status && !call->storage->custom) /* of the status alone: the old object stays as it is */
-        status = kt_defaults_fill(call->cluster->defaults, call->resource, doc, part, &left);
-    if (!status && !call->storage->custom)
-        status = kt_zeros_fill(call->resource, doc, part, &left);
+        status = kt_defaults_fill(call->cluster->defaults, call->resource, doc, part);
     fine = !status;
     yyjson_mut_val *filled = fine ? yyjson_mut_obj_remove_key(part, "status") : NULL;
     if (fine)

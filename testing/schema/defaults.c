@@ -1,5 +1,6 @@
 /* defaults.c: see defaults.h. constant_defaults.c has the constant ones; functions compute the others. Defaults of
- * optional admission plugins are missing, and so are finalizers that only a controller would remove. */
+ * optional admission plugins are missing, and so are finalizers that only a controller would remove.
+ * Recursive: json.h limits the depth of bodies, and types are finite where objects are absent. */
 #include "testing/schema/defaults.h"
 
 #include "testing/schema/constant_defaults.h"
@@ -10,14 +11,16 @@
 #include <string.h>
 
 enum {
-    RESOURCES_MAX = 200 /* whose amounts are defaults of others */
+    ADDED_MAX = 100 * 1000, /* members that defaults and zeros may add to one object */
+    RESOURCES_MAX = 200     /* whose amounts are defaults of others */
 };
 
 typedef struct filler {
     const kt_defaults *defaults;
     const kt_schema *schema;
     yyjson_mut_doc *doc;
-    size_t *left; /* members that may still be added */
+    bool writes_zeros; /* of this resource */
+    size_t left;       /* members that may still be added */
     ki_status failed;
 } filler;
 
@@ -33,11 +36,11 @@ static bool is(yyjson_mut_val *obj, const char *key, const char *text) {
 }
 
 static void check(filler *f, bool has_put) {
-    if (*f->left == 0) {
+    if (f->left == 0) {
         f->failed = KI_ERR_LIMIT;
         return;
     }
-    --*f->left;
+    f->left--;
     if (!has_put)
         f->failed = KI_ERR_NO_MEMORY;
 }
@@ -415,9 +418,87 @@ static const struct {
     { "Pod", NULL, fill_pod },
 };
 
+/* ---- zeros: Go writes fields without omitempty, and structs ---- */
+
+static yyjson_mut_val *zero_of(filler *f, const kt_field *field) {
+    if (field->wrap != KT_WRAP_ONE || (field->flags & KT_FIELD_POINTER))
+        return yyjson_mut_null(f->doc);
+    switch ((kt_value_kind)field->kind) {
+    case KT_VALUE_STRING:
+        return yyjson_mut_str(f->doc, "");
+    case KT_VALUE_BOOL:
+        return yyjson_mut_bool(f->doc, false);
+    case KT_VALUE_INT32:
+    case KT_VALUE_INT64:
+    case KT_VALUE_INT_OR_STRING:
+        return yyjson_mut_uint(f->doc, 0);
+    case KT_VALUE_DOUBLE:
+        return yyjson_mut_real(f->doc, 0);
+    case KT_VALUE_QUANTITY:
+        return yyjson_mut_str(f->doc, "0");
+    case KT_VALUE_OBJECT:
+        return yyjson_mut_obj(f->doc);
+    default:
+        return yyjson_mut_null(f->doc);
+    }
+}
+
+static bool is_empty(const kt_field *field, yyjson_mut_val *val) {
+    return field->wrap != KT_WRAP_ONE && yyjson_mut_is_ctn(val) && yyjson_mut_get_len(val) == 0;
+}
+
+static void fill_member(filler *f, const kt_field *field, yyjson_mut_val *val);
+
+/* Adds the zeros of the fields that Go writes. */
+static void add_zeros(filler *f, const kt_type *type, yyjson_mut_val *obj) {
+    const kt_field *field = f->schema->fields + type->first, *end = field + type->count;
+    for (; field < end && !f->failed; field++) {
+        if (field->flags & KT_FIELD_INLINE)
+            add_zeros(f, f->schema->types + field->type, obj);
+        if (!(field->flags & KT_FIELD_WRITTEN))
+            continue;
+        yyjson_mut_val *val = yyjson_mut_obj_get(obj, field->name);
+        if (val && !yyjson_mut_is_null(val) && !is_empty(field, val))
+            continue;
+        yyjson_mut_val *zero = zero_of(f, field);
+        put(f, obj, field->name, zero);
+        fill_member(f, field, zero);
+    }
+}
+
 /* ---- walk ---- */
 
-static void fill(filler *f, const kt_type *type, yyjson_mut_val *obj);
+/* Fills in an object that was there or is a default, and its members. */
+static void fill(filler *f, const kt_type *type, yyjson_mut_val *obj) {
+    size_t index, count;
+    yyjson_val *name, *constant;
+    if (!yyjson_mut_is_obj(obj) || f->failed)
+        return;
+    yyjson_obj_foreach(kt_defaults_of_type(f->defaults, type), index, count, name, constant) {
+        put_copy(f, obj, yyjson_get_str(name), constant);
+    }
+    for (size_t i = 0; i < sizeof special / sizeof special[0]; i++) {
+        if (strcmp(special[i].type, type->name) == 0 &&
+            (!special[i].package || strcmp(special[i].package, type->package) == 0))
+            special[i].fill(f, obj);
+    }
+    bool has_zeros = f->writes_zeros && strcmp(type->name, "ObjectMeta") != 0;
+    yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(obj);
+    for (yyjson_mut_val *key; !f->failed && (key = yyjson_mut_obj_iter_next(&iter)) != NULL;) {
+        yyjson_mut_val *val = yyjson_mut_obj_iter_get_val(key);
+        const kt_field *field = NULL;
+        if (yyjson_mut_is_ctn(val))
+            field = kt_type_field(f->schema, type, (ki_str){ yyjson_mut_get_str(key), yyjson_mut_get_len(key) });
+        if (!field)
+            continue;
+        if (has_zeros && !(field->flags & KT_FIELD_WRITTEN) && is_empty(field, val))
+            yyjson_mut_obj_iter_remove(&iter); /* a protobuf storage does not keep empty lists and maps */
+        else
+            fill_member(f, field, val);
+    }
+    if (has_zeros)
+        add_zeros(f, type, obj);
+}
 
 static void fill_member(filler *f, const kt_field *field, yyjson_mut_val *val) {
     const kt_type *type = kt_field_type(f->schema, field);
@@ -438,33 +519,13 @@ static void fill_member(filler *f, const kt_field *field, yyjson_mut_val *val) {
     }
 }
 
-/* Recursive: json.h limits the depth of bodies. Also fills in the defaults of objects that it adds. */
-static void fill(filler *f, const kt_type *type, yyjson_mut_val *obj) {
-    size_t index, count;
-    yyjson_val *name, *constant;
-    yyjson_mut_val *key, *val;
-    if (!yyjson_mut_is_obj(obj) || f->failed)
-        return;
-    yyjson_obj_foreach(kt_defaults_of_type(f->defaults, type), index, count, name, constant) {
-        put_copy(f, obj, yyjson_get_str(name), constant);
-    }
-    for (size_t i = 0; i < sizeof special / sizeof special[0]; i++) {
-        if (strcmp(special[i].type, type->name) == 0 &&
-            (!special[i].package || strcmp(special[i].package, type->package) == 0))
-            special[i].fill(f, obj);
-    }
-    yyjson_mut_obj_foreach(obj, index, count, key, val) {
-        const kt_field *field = NULL;
-        if (yyjson_mut_is_ctn(val) && !f->failed)
-            field = kt_type_field(f->schema, type, (ki_str){ yyjson_mut_get_str(key), yyjson_mut_get_len(key) });
-        if (field)
-            fill_member(f, field, val);
-    }
-}
-
 ki_status kt_defaults_fill(const kt_defaults *defaults, const ki_resource *resource, yyjson_mut_doc *doc,
-                           yyjson_mut_val *root, size_t *left) {
-    filler f = { .defaults = defaults, .schema = kt_schema_builtin(), .doc = doc, .left = left };
+                           yyjson_mut_val *root) {
+    filler f = { .defaults = defaults,
+                 .schema = kt_schema_builtin(),
+                 .doc = doc,
+                 .writes_zeros = strcmp(resource->group, "apiextensions.k8s.io") != 0,
+                 .left = ADDED_MAX };
     const kt_type *type = kt_schema_kind_of(resource);
     if (type)
         fill(&f, type, root);

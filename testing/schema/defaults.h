@@ -8,10 +8,6 @@
 
 #include <yyjson.h>
 
-enum {
-    KT_DEFAULTS_MAX = 100 * 1000 /* members that defaults and zeros may add to one object */
-};
-
 /* The constant defaults, parsed. Constant; any thread. */
 typedef struct kt_defaults kt_defaults;
 
@@ -23,10 +19,11 @@ void kt_defaults_free(kt_defaults *defaults); /* NULL is allowed */
 yyjson_val *kt_defaults_of(const kt_defaults *defaults, const ki_resource *resource);
 
 /* Fills in the defaults of `root` and of all types nested in it, such as a port's protocol or a container's pull
- * policy. Subtracts the members that it adds from `*left`. `defaults` must outlive `doc`.
- * Errors: KI_ERR_NO_MEMORY, KI_ERR_LIMIT (more than `*left` members). */
+ * policy, and the zeros that Go writes: of fields without omitempty, and structs. Removes empty lists, which a protobuf
+ * storage does not keep; types that are stored as JSON keep them, and get no zeros. `defaults` must outlive `doc`.
+ * Errors: KI_ERR_NO_MEMORY, KI_ERR_LIMIT (more than 100,000 members to add). */
 ki_status kt_defaults_fill(const kt_defaults *defaults, const ki_resource *resource, yyjson_mut_doc *doc,
-                           yyjson_mut_val *root, size_t *left);
+                           yyjson_mut_val *root);
 
 /* Returns a pod's quality of service, "Guaranteed", "Burstable" or "BestEffort", from its containers' requests and
  * limits. */

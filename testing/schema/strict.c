@@ -369,7 +369,7 @@ static bool is_dropped(const kt_field *field, yyjson_val *val) {
     if (!field || (field->flags & KT_FIELD_POINTER) || !(field->flags & KT_FIELD_OMIT_EMPTY))
         return false;
     if (field->wrap != KT_WRAP_ONE)
-        return false; /* an update is validated with its empty lists; zeros.c removes them */
+        return false; /* an update is validated with its empty lists; defaults.c removes them */
     return field->kind == KT_VALUE_BOOL     ? yyjson_is_false(val)
            : field->kind == KT_VALUE_STRING ? yyjson_is_str(val) && yyjson_get_len(val) == 0
                                             : (field->kind == KT_VALUE_INT32 || field->kind == KT_VALUE_INT64) &&
