@@ -66,8 +66,8 @@ static void index_of(kt_arena *arena, const kt_spot *spot, walk how, yyjson_val 
         kt_index_members(arena, val, ret_index);
 }
 
-/* Returns the end of the sorted entries that have the name of the one at `from`. A list can have several of a name: their
- * manager owns them as a whole. */
+/* Returns the end of the sorted entries that have the name of the one at `from`. A list can have several of a name:
+ * their manager owns them as a whole. */
 static size_t end_of_name(const kt_index *index, size_t from) {
     size_t end = from + 1;
     while (end < index->count && ki_str_equal(index->sorted[end]->name, index->sorted[from]->name))
@@ -197,7 +197,7 @@ static void compare(kt_arena *arena, const kt_spot *spot, yyjson_val *old, yyjso
                     : k == now.count  ? -1
                                       : ki_str_order(before.sorted[i]->name, now.sorted[k]->name);
         const kt_entry *left = order <= 0 ? before.sorted[i] : NULL, *right = order >= 0 ? now.sorted[k] : NULL;
-        ki_str name = left ? left->name : right->name;
+        ki_str name = order <= 0 ? before.sorted[i]->name : now.sorted[k]->name;
         kt_spot inner = how == WALK_MEMBERS ? kt_spot_member(spot, name, NULL) : kt_spot_element(spot);
         i_end = left ? end_of_name(&before, i) : i;
         k_end = right ? end_of_name(&now, k) : k;
