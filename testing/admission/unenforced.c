@@ -135,7 +135,9 @@ static bool has_value(yyjson_val *val, const char *path) {
     size_t size = strcspn(path, ".["), index, count;
     const char *rest = path + size;
     yyjson_val *member = yyjson_obj_getn(val, path, size), *item;
-    if (!*rest || !member)
+    if (!member)
+        return false;
+    if (!*rest)
         return !kt_json_is_nothing(member);
     if (*rest == '.')
         return has_value(member, rest + 1);

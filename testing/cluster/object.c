@@ -73,17 +73,11 @@ ki_status kt_append_api_version(ki_buffer *out, const ki_resource *resource) {
     return ki_buffer_append_string(out, resource->version);
 }
 
-static void append_name(ki_buffer *out, const char *name) {
-    ki_buffer_append_char(out, '"');
-    ki_buffer_append_string(out, name);
-    ki_buffer_append(out, "\":", 2);
-}
-
 /* Appends `"NAME":"TEXT",` unless the text is empty. */
 static void append_text(ki_buffer *out, const char *name, ki_str text) {
     if (!text.size)
         return;
-    append_name(out, name);
+    ki_buffer_printf(out, "\"%s\":", name);
     ki_buffer_append_json_string(out, text);
     ki_buffer_append_char(out, ',');
 }
@@ -91,7 +85,7 @@ static void append_text(ki_buffer *out, const char *name, ki_str text) {
 static void append_value(ki_buffer *out, const char *name, yyjson_val *val) {
     if (!val || yyjson_is_null(val) || (yyjson_is_ctn(val) && yyjson_get_len(val) == 0))
         return;
-    append_name(out, name);
+    ki_buffer_printf(out, "\"%s\":", name);
     kt_json_append(out, val);
     ki_buffer_append_char(out, ',');
 }

@@ -10,8 +10,7 @@
 #include <stdio.h>
 
 enum {
-    FIELD_SIZE = 128,
-    PORT_MAX = 65535
+    FIELD_SIZE = 128
 };
 
 static void check_service(kt_causes *causes, const char *path, yyjson_val *service) {
@@ -30,9 +29,9 @@ static void check_service(kt_causes *causes, const char *path, yyjson_val *servi
                         path);
     else if (!port_name.size && !number)
         kt_validate_add(causes, KT_CAUSE_REQUIRED, KI_STR(""), true, "port name or number is required", "%s", path);
-    else if (number < 0 || number > PORT_MAX)
-        kt_validate_add(causes, KT_CAUSE_INVALID, ki_str_of(shown), false, "must be between 1 and 65535, inclusive",
-                        "%s.service.port.number", path);
+    else if (number < 0 || number > UINT16_MAX)
+        kt_validate_add(causes, KT_CAUSE_INVALID, ki_str_of(shown), false, KT_PORT_RANGE, "%s.service.port.number",
+                        path);
 }
 
 static void check_backend(kt_causes *causes, const char *path, yyjson_val *backend) {

@@ -10,11 +10,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define PORT_RANGE "must be between 1 and 65535, inclusive"
-
 enum {
     FIELD_SIZE = 128,
-    PORT_MAX = 65535,
     /* of a slice */
     ADDRESSES_MAX = 100,
     ENDPOINTS_MAX = 1000,
@@ -156,8 +153,8 @@ static void check_policy_port(kt_checked *c, const char *path, yyjson_val *port)
     snprintf(field, sizeof field, "%s.port", path);
     snprintf(end, sizeof end, "%s.endPort", path);
     int64_t first = yyjson_get_sint(number), end_number = yyjson_get_sint(last);
-    if (yyjson_is_int(number) && (first < 1 || first > PORT_MAX))
-        kt_add_json(c, field, number, PORT_RANGE);
+    if (yyjson_is_int(number) && (first < 1 || first > UINT16_MAX))
+        kt_add_json(c, field, number, KT_PORT_RANGE);
     if (yyjson_is_str(number))
         kt_check_port_name(c->causes, field, kt_json_str(number));
     if (!kt_json_has(port, "endPort"))
@@ -169,8 +166,8 @@ static void check_policy_port(kt_checked *c, const char *path, yyjson_val *port)
     else {
         if (end_number < first)
             kt_add_json(c, end, last, "must be greater than or equal to `port`");
-        if (end_number < 1 || end_number > PORT_MAX)
-            kt_add_json(c, end, last, PORT_RANGE);
+        if (end_number < 1 || end_number > UINT16_MAX)
+            kt_add_json(c, end, last, KT_PORT_RANGE);
     }
 }
 

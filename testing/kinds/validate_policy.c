@@ -14,8 +14,7 @@ enum {
     PATH_SIZE = 96,
     NAME_SIZE = 600,
     GROUP_PRIORITY_MAX = 20000,
-    VERSION_PRIORITY_MAX = 1000,
-    PORT_MAX = 65535
+    VERSION_PRIORITY_MAX = 1000
 };
 
 /* ---- bindings ---- */
@@ -148,8 +147,8 @@ static void check_reach(kt_checked *c) {
         kt_add_required(c, "spec.service.namespace");
     if (!kt_json_get_str(service, "name").size)
         kt_add_required(c, "spec.service.name");
-    if (yyjson_is_int(port) && (yyjson_get_sint(port) < 1 || yyjson_get_sint(port) > PORT_MAX))
-        kt_add_json(c, "spec.service.port", port, "port is not valid: must be between 1 and 65535, inclusive");
+    if (yyjson_is_int(port) && (yyjson_get_sint(port) < 1 || yyjson_get_sint(port) > UINT16_MAX))
+        kt_add_json(c, "spec.service.port", port, "port is not valid: " KT_PORT_RANGE);
 }
 
 void kt_check_api_service(kt_checked *c) {

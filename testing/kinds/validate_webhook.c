@@ -13,7 +13,6 @@ enum {
     PATH_SIZE = 96,
     CONDITIONS_MAX = 64,
     TIMEOUT_MAX = 30, /* seconds */
-    PORT_MAX = 65535
 };
 
 static void add_required(kt_checked *c, const char *path, const char *name, const char *why) {
@@ -134,8 +133,8 @@ static void check_service(kt_checked *c, const char *path, yyjson_val *service) 
         add_required(c, path, "clientConfig.service.name", "");
     if (!kt_json_get_str(service, "namespace").size)
         add_required(c, path, "clientConfig.service.namespace", "");
-    if (yyjson_is_int(port) && (number < 1 || number > PORT_MAX))
-        kt_add_json(c, field, port, "port is not valid: must be between 1 and 65535, inclusive");
+    if (yyjson_is_int(port) && (number < 1 || number > UINT16_MAX))
+        kt_add_json(c, field, port, "port is not valid: " KT_PORT_RANGE);
     if (url_path.size && !ki_str_equals(url_path, "/"))
         check_url_path(c, path, url_path);
 }

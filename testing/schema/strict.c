@@ -9,6 +9,7 @@
 #include "testing/values/json.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define MOST_WHOLE 9007199254740992.0 /* 2^53: all whole numbers up to it are doubles */
@@ -43,36 +44,23 @@ void kt_strict_free(kt_strict *strict) {
     ki_buffer_free(&strict->error);
 }
 
-static void append(char *path, ki_str text) {
-    size_t size = strlen(path), room = PATH_MAX_SIZE - 1 - size;
-    size_t taken = text.size < room ? text.size : room;
-    if (taken)
-        memcpy(path + size, text.data, taken);
-    path[size + taken] = '\0';
+/* Appends a step to a path, as much of the step as fits. Returns the path's length before. `separator` is left out at
+ * the beginning. */
+static size_t append(char *path, const char *separator, ki_str text) {
+    size_t size = strlen(path);
+    snprintf(path + size, PATH_MAX_SIZE - size, "%s%.*s", size ? separator : "", (int)text.size, text.data);
+    return size;
 }
 
 static place enter(walk *in, ki_str name) {
-    place before = { strlen(in->path), strlen(in->fields) };
-    if (before.path)
-        append(in->path, KI_STR("."));
-    append(in->path, name);
-    if (before.fields)
-        append(in->fields, KI_STR("."));
-    append(in->fields, name);
-    return before;
+    size_t path = append(in->path, ".", name);
+    return (place){ path, append(in->fields, ".", name) };
 }
 
 static place enter_element(walk *in, size_t index) {
-    place before = { strlen(in->path), strlen(in->fields) };
     char text[32];
-    size_t size = sizeof text;
-    text[--size] = ']';
-    do
-        text[--size] = (char)('0' + index % 10);
-    while ((index /= 10) != 0);
-    text[--size] = '[';
-    append(in->path, (ki_str){ text + size, sizeof text - size });
-    return before;
+    int size = snprintf(text, sizeof text, "[%zu]", index);
+    return (place){ append(in->path, "", (ki_str){ text, (size_t)size }), strlen(in->fields) };
 }
 
 static void leave(walk *in, place before) {
@@ -341,9 +329,7 @@ static yyjson_mut_val *read_map(walk *in, const kt_type *owner, const kt_field *
         in->out->arena->failed = true;
     for (size_t i = 0; i < index.count && !has_failed(in); i++) {
         const kt_entry *one = &index.entries[i];
-        size_t path_end = strlen(in->path);
-        append(in->path, KI_STR("."));
-        append(in->path, one->name);
+        size_t path_end = append(in->path, ".", one->name);
         if (take_last(in, &index, one)) {
             yyjson_mut_val *val =
                 yyjson_is_null(one->val) && (field->kind == KT_VALUE_STRING || field->kind == KT_VALUE_BYTES)

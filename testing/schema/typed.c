@@ -106,13 +106,6 @@ kt_set *kt_typed_fields(kt_arena *arena, const kt_spot *spot, yyjson_val *val) {
 
 /* ---- comparison ---- */
 
-/* Returns true for fields that Go always writes: a struct that is no pointer, and fields without omitempty. */
-static bool is_always_there(const kt_spot *spot) {
-    const kt_field *field = spot->field;
-    return field && !(field->flags & KT_FIELD_POINTER) &&
-           ((field->wrap == KT_WRAP_ONE && field->kind == KT_VALUE_OBJECT) || !(field->flags & KT_FIELD_OMIT_EMPTY));
-}
-
 /* Returns true for null, and for a zero that the type omits (omitempty). Both count as absent. */
 static bool is_not_written(const kt_spot *spot, yyjson_val *val) {
     const kt_field *field = spot->field;
@@ -144,7 +137,11 @@ static void compare(kt_arena *arena, const kt_spot *spot, yyjson_val *old, yyjso
 
 static void compare_one(kt_arena *arena, const kt_spot *spot, const char *prefix, ki_str name, yyjson_val *old,
                         yyjson_val *val, bool is_new, kt_comparison *out) {
-    bool always = is_always_there(spot) && !is_new;
+    const kt_field *field = spot->field;
+    /* Go always writes a struct that is no pointer, and fields without omitempty. */
+    bool always =
+        field && !is_new && !(field->flags & KT_FIELD_POINTER) &&
+        ((field->wrap == KT_WRAP_ONE && field->kind == KT_VALUE_OBJECT) || !(field->flags & KT_FIELD_OMIT_EMPTY));
     if (old && is_not_written(spot, old))
         old = NULL;
     if (val && is_not_written(spot, val))

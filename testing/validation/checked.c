@@ -198,16 +198,14 @@ static void check_expression(kt_causes *causes, const char *field, size_t at, yy
     size_t index, count;
     snprintf(place, sizeof place, "%s.matchExpressions[%zu].key", field, at);
     if (is_set && !yyjson_arr_size(values))
-        kt_validate_add(causes, KT_CAUSE_REQUIRED, KI_STR(""), true,
-                        "must be specified when `operator` is 'In' or 'NotIn'", "%s.matchExpressions[%zu].values",
-                        field, at);
+        kt_validate_add(causes, KT_CAUSE_REQUIRED, KI_STR(""), true, KT_VALUES_NEEDED,
+                        "%s.matchExpressions[%zu].values", field, at);
     else if (is_presence && yyjson_arr_size(values))
-        kt_validate_add(causes, KT_CAUSE_FORBIDDEN, KI_STR(""), true,
-                        "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+        kt_validate_add(causes, KT_CAUSE_FORBIDDEN, KI_STR(""), true, KT_VALUES_FORBIDDEN,
                         "%s.matchExpressions[%zu].values", field, at);
     else if (!is_set && !is_presence)
-        kt_validate_add(causes, KT_CAUSE_INVALID, op, true, "not a valid selector operator",
-                        "%s.matchExpressions[%zu].operator", field, at);
+        kt_validate_add(causes, KT_CAUSE_INVALID, op, true, KT_NOT_AN_OPERATOR, "%s.matchExpressions[%zu].operator",
+                        field, at);
     kt_check_key(causes, place, key);
     yyjson_arr_foreach(values, index, count, value) {
         if ((why = ki_label_check_value(kt_json_str(value))) != NULL)

@@ -22,6 +22,10 @@ typedef struct kt_checked {
     ki_str ns;        /* of the request */
 } kt_checked;
 
+#define KT_PORT_RANGE "must be between 1 and 65535, inclusive"
+#define KT_VALUES_NEEDED "must be specified when `operator` is 'In' or 'NotIn'"
+#define KT_VALUES_FORBIDDEN "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+#define KT_NOT_AN_OPERATOR "not a valid selector operator"
 #define KT_IMMUTABLE "field is immutable"
 #define KT_NOT_NEGATIVE "must be greater than or equal to 0"
 

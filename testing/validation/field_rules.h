@@ -7,10 +7,6 @@
 #include "testing/validation/checked.h"
 
 #define KT_ID_RANGE "must be between 0 and 2147483647, inclusive"
-#define KT_PORT_RANGE "must be between 1 and 65535, inclusive"
-#define KT_VALUES_NEEDED "must be specified when `operator` is 'In' or 'NotIn'"
-#define KT_VALUES_FORBIDDEN "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-#define KT_NOT_AN_OPERATOR "not a valid selector operator"
 
 /* The name of a field, such as "spec.containers[0].name". A longer one is cut off. */
 typedef struct kt_place {
@@ -59,7 +55,7 @@ typedef struct kt_rule {
         .type = KT_RULE_NUMBER, .presence = (presence_), .path = (path_), .detail = (detail_), .least = (least_), \
         .most = (most_) \
     }
-#define KT_NOT_BELOW_0(path_) KT_NUMBER(path_, KT_IF_GIVEN, 0, INT64_MAX, "must be greater than or equal to 0")
+#define KT_NOT_BELOW_0(path_) KT_NUMBER(path_, KT_IF_GIVEN, 0, INT64_MAX, KT_NOT_NEGATIVE)
 #define KT_CHOICE(path_, presence_, known_) \
     { .type = KT_RULE_CHOICE, .presence = (presence_), .path = (path_), .detail = (known_) }
 #define KT_TEXT(path_, presence_, check_) \
