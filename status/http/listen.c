@@ -76,28 +76,26 @@ static bool parse(const char *text, const char *default_port, address *ret_addre
     return false;
 }
 
-/* Writes "ADDRESS:PORT" or "[IPv6]:PORT" after `before`. */
-static void write_address(const address *from, const char *before, char text[KI_URL_MAX]) {
+/* Writes "ADDRESS:PORT" or "[IPv6]:PORT" after the scheme and the separator. */
+static void write_address(const address *from, const char *scheme, const char *separator, char text[KI_URL_MAX]) {
     char host[INET6_ADDRSTRLEN] = "";
     if (from->any.sa_family == AF_INET) {
         inet_ntop(AF_INET, &from->v4.sin_addr, host, sizeof host);
-        snprintf(text, KI_URL_MAX, "%s%s:%d", before, host, ntohs(from->v4.sin_port));
+        snprintf(text, KI_URL_MAX, "%s%s%s:%d", scheme, separator, host, ntohs(from->v4.sin_port));
     } else {
         inet_ntop(AF_INET6, &from->v6.sin6_addr, host, sizeof host);
-        snprintf(text, KI_URL_MAX, "%s[%s]:%d", before, host, ntohs(from->v6.sin6_port));
+        snprintf(text, KI_URL_MAX, "%s%s[%s]:%d", scheme, separator, host, ntohs(from->v6.sin6_port));
     }
 }
 
 /* Writes the URL. The URL of a wildcard address has the loopback address. */
 static void write_url(const address *bound, const char *scheme, char url[KI_URL_MAX]) {
     address shown = *bound;
-    char before[KI_URL_MAX];
     if (shown.any.sa_family == AF_INET && shown.v4.sin_addr.s_addr == htonl(INADDR_ANY))
         shown.v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     else if (shown.any.sa_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&shown.v6.sin6_addr))
         shown.v6.sin6_addr = in6addr_loopback;
-    snprintf(before, sizeof before, "%s://", scheme);
-    write_address(&shown, before, url);
+    write_address(&shown, scheme, "://", url);
 }
 
 ki_status ki_http_listen(const char *listen_on, const char *default_port, const char *scheme, int *ret_socket,
@@ -113,7 +111,7 @@ ki_status ki_http_listen(const char *listen_on, const char *default_port, const 
             "cannot listen on \"%.200s\": write a port, or an address with a port: 8080, 127.0.0.1:8080, "
             "[::1]:8080",
             listen_on);
-    write_address(&wanted, "", url); /* for messages: the address that is tried */
+    write_address(&wanted, "", "", url); /* for messages: the address that is tried */
     int fd = socket(wanted.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot make a socket for %s", url);
