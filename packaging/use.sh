@@ -49,7 +49,14 @@ case $1 in
         # shellcheck disable=SC2046
         cc "$work/status.c" $(pkg-config --cflags --libs kinformer-status) -o "$work/status"
         "$work/status"
-        for page in ki_factory_new ki_status_server_new ki_testing_server_new; do
+        printf '%s\n' '#include <kinformer-controllers/workqueue.h>' '#include <kinformer/kinformer.h>' \
+            'int main(void) { ki_error err = KI_ERROR_INIT; ki_factory *factory = 0; ki_workqueue *queue = 0; size_t size;' \
+            'if (ki_factory_new_default(0, &factory, &err) || ki_workqueue_new(ki_factory_engine(factory), 0, &queue, &err)) return 1;' \
+            'ki_workqueue_free(queue); ki_factory_free(factory); return 0; }' >"$work/queue.c"
+        # shellcheck disable=SC2046
+        cc "$work/queue.c" $(pkg-config --cflags --libs kinformer-controllers) -o "$work/queue"
+        "$work/queue"
+        for page in ki_factory_new ki_controller_new ki_status_server_new ki_testing_server_new; do
             test -s "/usr/share/man/man3/$page.3.gz"
             gunzip -c "/usr/share/man/man3/$page.3.gz" | sed -n '/^\.SH NAME/{n;s/^/manual page: /p;}'
         done
