@@ -171,7 +171,7 @@ typedef struct ki_request_options {
      * without an error response. NULL: not stored. */
     ki_error_response **ret_error_response;
     /* The term of leadership that the request belongs to. When the term ends, the request ends with KI_ERR_CANCELLED.
-     * NULL: that of the reconcile that the calling thread is inside, if any (controller.h). */
+     * NULL: that of the reconcile that the calling thread is inside, if any (kinformer-controllers/controller.h). */
     const ki_term *term;
     /* Get, writes of an object: an informer of the resource. The returned object is made by
      * ki_informer_object_from_json. An update that does not differ from the whole object in its cache, at the same

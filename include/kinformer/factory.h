@@ -201,7 +201,7 @@ KI_API bool ki_factory_has_synced(const ki_factory *factory);
  * enough for a program without controllers, electors and event recorders. */
 
 /* Stops the factory, in order. ki_factory_run then returns, and a thread of ki_factory_start ends. Threads of the
- * program that work only while it leads must end before this call (leader.h). Repeatable.
+ * program that work only while it leads must end before this call (kinformer-controllers/leader.h). Repeatable.
  * Threads: any, also in a handler. Not from a signal handler: set a flag that the loop reads, or call ki_engine_stop.
  * Blocks: no. */
 KI_API void ki_factory_stop(ki_factory *factory);

@@ -184,7 +184,7 @@ typedef struct ki_registration_options {
     size_t size; /* sizeof(ki_registration_options); set by the macro */
     /* Call the handler on the loop's thread; the handler must not block. It slows the watch down: with about 200
      * changes queued the informer stops reading. The queue of a handler with a thread of its own is unbounded, as in
-     * client-go: one that is slower than the changes adds keys to a work queue (workqueue.h). */
+     * client-go: one that is slower than the changes adds keys to a work queue (kinformer-controllers/workqueue.h). */
     bool on_loop;
     /* Period of resync updates for this handler. 0: the informer's; < 0: no resync; values from 1 to 999 are raised to
      * 1000. Before the start, a shorter period than the informer's becomes the informer's. After the start, a shorter

@@ -1,5 +1,5 @@
 /* unstructured.h: an object that the program builds to write: made from YAML, JSON or a cached object, changed field by
- * field, and given to a function that writes it (client.h, controller.h).
+ * field, and given to a function that writes it (client.h, kinformer-controllers/controller.h).
  *
  *     ki_unstructured *deployment = ki_unstructured_new(template_yaml);
  *     ki_unstructured_set_string(deployment, "metadata.name", foo->deployment_name);
