@@ -192,7 +192,7 @@ try_plain https '^https://.* needs TLS: this libcurl (.*) is built without TLS$'
 [ -n "${KI_TEST_YYJSON_SOURCE:-}" ] || { echo "KI_TEST_YYJSON_SOURCE is not set: a yyjson in the library was not tried"; exit 0; }
 compiler=$compiler_alone
 "$cmake" -S "$root" -B "$work/build" -DCMAKE_C_COMPILER="$compiler_alone" -DCMAKE_C_FLAGS=-O0 -DCMAKE_INSTALL_LIBDIR=lib -DKI_COMMAND=OFF \
-    -DKI_EXAMPLES=OFF -DKI_SIM=OFF -DKI_TESTS=OFF -DKI_YYJSON_SOURCE="$KI_TEST_YYJSON_SOURCE" >"$work/log" 2>&1 || { cat "$work/log"; fail "cmake"; }
+    -DKI_EXAMPLES=OFF -DKI_TESTS=OFF -DKI_YYJSON_SOURCE="$KI_TEST_YYJSON_SOURCE" >"$work/log" 2>&1 || { cat "$work/log"; fail "cmake"; }
 "$cmake" --build "$work/build" --parallel "$(nproc)" >"$work/log" 2>&1 || { tail -30 "$work/log"; fail "the build"; }
 "$cmake" --install "$work/build" --prefix "$work/usr" >/dev/null
 for library in "$work/usr/lib"/libkinformer*.so; do
