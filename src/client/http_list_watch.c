@@ -63,8 +63,10 @@ struct http_call {
     ki_watch_decoder *watch;
     ki_list_handler list_handler;
     ki_watch_handler watch_handler;
-    ki_buffer rest; /* bytes not decoded yet, from `rest_at` on: the step had no work left, or the receiver holds */
-    size_t rest_at;
+    struct {
+        ki_buffer bytes; /* not decoded yet, from `at` on: the step had no work left, or the receiver holds */
+        size_t at;
+    } rest;
     ki_task decode_task; /* decodes `rest` */
     bool is_held;        /* the receiver accepts no more objects for now */
     int64_t read_until;  /* everything that had arrived by then is delivered; `rest` may lack decoding; -1: reported */
@@ -87,7 +89,7 @@ static void leave(http_call *call) {
     ki_list_decoder_free(call->list);
     ki_watch_decoder_free(call->watch);
     ki_buffer_free(&call->error_body);
-    ki_buffer_free(&call->rest);
+    ki_buffer_free(&call->rest.bytes);
     ki_error_keep(call->allocator, &call->end_error, NULL);
     ki_free(call->allocator, call);
 }
@@ -396,7 +398,7 @@ static void decode(http_call *call, ki_str *chunk) {
 
 /* Keeps `chunk` for the next step and pauses the transport until then. */
 static void keep_rest(http_call *call, ki_str chunk) {
-    if (ki_buffer_append(&call->rest, chunk.data, chunk.size)) {
+    if (ki_buffer_append(&call->rest.bytes, chunk.data, chunk.size)) {
         fail_with(call, KI_ERR_NO_MEMORY, "out of memory while keeping received bytes");
         return;
     }
@@ -411,7 +413,7 @@ static void end_stream(http_call *call, const ki_error *err);
 /* Reports the time of the last on_read, once everything is decoded. */
 static void report_read(http_call *call) {
     int64_t until = call->read_until;
-    if (until < 0 || call->rest.size || call->is_closed || !call->watch || !call->watch_handler.on_read)
+    if (until < 0 || call->rest.bytes.size || call->is_closed || !call->watch || !call->watch_handler.on_read)
         return;
     call->read_until = -1;
     call->watch_handler.on_read(until, call->watch_handler.user);
@@ -429,16 +431,16 @@ static void on_read(int64_t until, void *user) {
 
 static void decode_rest(ki_task *task, void *user) {
     http_call *call = user;
-    ki_str chunk = { call->rest.data + call->rest_at, call->rest.size - call->rest_at };
+    ki_str chunk = { call->rest.bytes.data + call->rest.at, call->rest.bytes.size - call->rest.at };
     call->inside++;
     decode(call, &chunk);
     if (!call->is_closed && chunk.size) {
-        call->rest_at = call->rest.size - chunk.size;
+        call->rest.at = call->rest.bytes.size - chunk.size;
         if (!call->is_held)
             ki_task_post(task);
     } else if (!call->is_closed) {
-        ki_buffer_free(&call->rest); /* most watches have none for the rest of their time */
-        call->rest_at = 0;
+        ki_buffer_free(&call->rest.bytes); /* most watches have none for the rest of their time */
+        call->rest.at = 0;
         report_read(call);
         if (call->exchange) {
             ki_transport_pause(call->owner->transport, call->exchange, false);
@@ -461,7 +463,7 @@ static void on_data(const char *data, size_t size, void *user) {
     if (call->watch && call->watch_handler.on_bytes)
         call->watch_handler.on_bytes(call->watch_handler.user);
     ki_str chunk = { data, size };
-    if (call->rest.size == 0 && !call->is_closed)
+    if (call->rest.bytes.size == 0 && !call->is_closed)
         decode(call, &chunk);
     if (chunk.size && !call->is_closed)
         keep_rest(call, chunk);
@@ -522,10 +524,10 @@ static void end_call(http_call *call, const ki_error *err) {
 
 /* Ends the call, once everything is decoded. */
 static void end_stream(http_call *call, const ki_error *err) {
-    ki_str left = call->watch && !call->rest.size ? ki_watch_decoder_give_back(call->watch) : KI_STR("");
+    ki_str left = call->watch && !call->rest.bytes.size ? ki_watch_decoder_give_back(call->watch) : KI_STR("");
     if (left.size)
         keep_rest(call, left);
-    if (call->rest.size)
+    if (call->rest.bytes.size)
         ki_error_keep(call->allocator, &call->end_error, err);
     else if (!call->is_closed)
         end_call(call, err);
@@ -567,7 +569,7 @@ static http_call *new_call(http_list_watch *owner, const char *verb) {
     call->allocator = allocator;
     call->retry_after_ms = call->read_until = -1;
     ki_buffer_init(&call->error_body, allocator, KI_STATUS_BODY_MAX);
-    ki_buffer_init(&call->rest, allocator, 0);
+    ki_buffer_init(&call->rest.bytes, allocator, 0);
     ki_task_init(&call->decode_task, owner->engine, decode_rest, call);
     call->verb = verb;
     return call;
@@ -731,7 +733,7 @@ static void http_hold(ki_list_watch *base, bool is_held) {
     if (!call || call->is_held == is_held)
         return;
     call->is_held = is_held;
-    if (!is_held && call->rest.size)
+    if (!is_held && call->rest.bytes.size)
         ki_task_post(&call->decode_task);
 }
 

@@ -29,15 +29,17 @@ struct kt_cluster {
     size_t custom_count;     /* storages of custom resources, also those that are no longer served */
     kt_storage *retired;     /* storages that are no longer served */
     kt_storage *definitions; /* of CustomResourceDefinition */
-    uint64_t crd_synced;     /* first event of definitions that kt_crd_sync has not processed */
-    uint64_t crd_round;      /* counts runs of kt_crd_sync */
-    uint64_t gc_revision;    /* last revision that the garbage collector processed */
-    ki_map dependents;       /* objects by the uid of an owner (owners.h) */
-    ki_map by_path;          /* storages by "GROUP/VERSION/PLURAL" */
-    char *paths;             /* keys of `by_path` */
-    ki_ring log;             /* the kt_storage * of each event in the history, by revision */
-    size_t history_bytes;    /* JSON of the events' objects */
-    kt_defaults *defaults;   /* of the built-in types */
+    struct {
+        uint64_t synced; /* first event of definitions that kt_crd_sync has not processed */
+        uint64_t round;  /* counts runs of kt_crd_sync */
+    } crd;
+    uint64_t gc_revision;  /* last revision that the garbage collector processed */
+    ki_map dependents;     /* objects by the uid of an owner (owners.h) */
+    ki_map by_path;        /* storages by "GROUP/VERSION/PLURAL" */
+    char *paths;           /* keys of `by_path` */
+    ki_ring log;           /* the kt_storage * of each event in the history, by revision */
+    size_t history_bytes;  /* JSON of the events' objects */
+    kt_defaults *defaults; /* of the built-in types */
     kt_auth auth;
     kt_faults faults;
     kt_request_log requests; /* of clients, for tests */

@@ -171,7 +171,7 @@ static ki_status sync_version(kt_cluster *cluster, kt_object *crd, size_t index,
         storage = ki_map_get(&cluster->by_path, ki_str_of(path));
     }
     if (storage)
-        storage->sync_round = cluster->crd_round;
+        storage->sync_round = cluster->crd.round;
     else
         *ret_full = true;
     return status;
@@ -277,9 +277,9 @@ static ki_status sync_one(kt_storage *crds, kt_object *crd, int64_t now_ms) {
 ki_status kt_crd_sync(kt_cluster *cluster, int64_t now_ms) {
     KT_HOLDS(cluster);
     kt_storage *crds = cluster->definitions;
-    if (cluster->crd_synced == crds->first_seq + crds->history.count)
+    if (cluster->crd.synced == crds->first_seq + crds->history.count)
         return KI_OK;
-    cluster->crd_round++;
+    cluster->crd.round++;
     ki_status status = KI_OK;
     for (size_t i = 0; i < crds->count && !status; i++) {
         kt_object *crd = kt_object_ref(crds->objects[i]);
@@ -287,13 +287,13 @@ ki_status kt_crd_sync(kt_cluster *cluster, int64_t now_ms) {
         kt_object_unref(crd);
     }
     for (size_t i = cluster->storage_count; i-- > cluster->builtin_count && !status;) {
-        if (cluster->storages[i]->sync_round != cluster->crd_round)
+        if (cluster->storages[i]->sync_round != cluster->crd.round)
             status = remove_version(cluster, i, now_ms);
     }
     for (kt_storage *storage = cluster->retired; storage; storage = storage->next_retired)
         free_old(storage);
     if (!status)
-        cluster->crd_synced = crds->first_seq + crds->history.count;
+        cluster->crd.synced = crds->first_seq + crds->history.count;
     return status;
 }
 

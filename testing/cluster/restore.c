@@ -44,7 +44,7 @@ static ki_status restore_all(kt_cluster *cluster, kt_snapshot *const *snapshots,
         return status;
     cluster->revision = revision;
     cluster->compacted = revision;
-    cluster->crd_synced = 0; /* kt_crd_sync must read all definitions */
+    cluster->crd.synced = 0; /* kt_crd_sync must read all definitions */
     return kt_crd_sync(cluster, now_ms);
 }
 

@@ -335,7 +335,7 @@ void kt_injection_init(kt_injection *injection) {
                                  .end_at = KT_NEVER,
                                  .error_at = KT_NEVER,
                                  .lose = KT_NEVER,
-                                 .again = KT_NEVER,
+                                 .again = { .at = KT_NEVER },
                                  .bad = KT_NEVER,
                                  .huge = KT_NEVER,
                                  .ahead = KT_NEVER };
@@ -402,8 +402,8 @@ static ki_status apply(kt_call *call, const kt_fault *fault, kt_injection *injec
         injection->lose = number(fault, "event", 1);
         break;
     case KT_FAULT_AGAIN:
-        injection->again = number(fault, "event", 1);
-        injection->again_times = number(fault, "times", 1);
+        injection->again.at = number(fault, "event", 1);
+        injection->again.times = number(fault, "times", 1);
         break;
     case KT_FAULT_BAD_EVENT:
         injection->bad = number(fault, "event", 1);

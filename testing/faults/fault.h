@@ -79,8 +79,9 @@ typedef struct kt_injection {
     int64_t end_at;
     int64_t error_at;
     int64_t lose;
-    int64_t again;
-    int64_t again_times;
+    struct {
+        int64_t at, times;
+    } again;
     int64_t bad;
     int64_t bad_which;
     int64_t huge;

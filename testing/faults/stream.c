@@ -161,7 +161,7 @@ static void append_frame(kt_fault_stream *faults, ki_str frame, ki_buffer *out) 
         append_huge(frame, injection->huge_bytes, out);
     else
         ki_buffer_append_view(out, frame);
-    for (int64_t i = 0; n == injection->again && i < injection->again_times; i++)
+    for (int64_t i = 0; n == injection->again.at && i < injection->again.times; i++)
         ki_buffer_append_view(out, frame);
 }
 
