@@ -134,7 +134,7 @@ kt_spot kt_spot_member(const kt_spot *spot, ki_str name, bool *ret_known) {
         field = kt_type_field(spot->schema, spot->type, name);
     /* kind and apiVersion are not in the table. */
     bool is_type_meta =
-        spot->type && !spot->field && (ki_str_equals(name, "kind") || ki_str_equals(name, "apiVersion"));
+        !field && spot->type && !spot->field && (ki_str_equals(name, "kind") || ki_str_equals(name, "apiVersion"));
     if (ret_known)
         *ret_known = is_map || field || is_type_meta || !spot->type;
     if (spot->field == &unknown_root && ki_str_equals(name, "metadata"))

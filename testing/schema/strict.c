@@ -371,7 +371,8 @@ static yyjson_mut_val *read_object(walk *in, const kt_type *type, yyjson_val *ob
     for (size_t i = 0; i < index.count && !has_failed(in); i++) {
         const kt_entry *one = &index.entries[i];
         const kt_field *field = kt_type_field(in->schema, type, one->name);
-        bool is_type_meta = is_root && (ki_str_equals(one->name, "kind") || ki_str_equals(one->name, "apiVersion"));
+        bool is_type_meta =
+            !field && is_root && (ki_str_equals(one->name, "kind") || ki_str_equals(one->name, "apiVersion"));
         place before = enter(in, one->name);
         if (!field && !is_type_meta)
             note_unknown(in);
