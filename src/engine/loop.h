@@ -61,7 +61,8 @@ struct ki_engine {
 
     /* under `task_mutex` */
     ki_mutex task_mutex;
-    ki_task_queue tasks[2]; /* of other threads, and of the loop (`is_own`) */
+    ki_task_queue tasks[2];    /* of other threads, and of the loop (`is_own`) */
+    _Atomic size_t task_count; /* in both; written under the mutex, read by the loop without it */
 
     /* under `post_mutex`, which a thread may hold while it takes `task_mutex` */
     ki_mutex post_mutex;
@@ -95,7 +96,7 @@ void ki_engine_wake(ki_engine *engine);
 bool ki_engine_run_task(ki_engine *engine);
 bool ki_engine_fire_timer(ki_engine *engine);
 bool ki_engine_dispatch_io(ki_engine *engine);
-bool ki_engine_has_tasks(ki_engine *engine);
+bool ki_engine_has_tasks(const ki_engine *engine);
 /* Adds wake_fd and timer_fd to epoll_fd, or changes what was added: `operation` is EPOLL_CTL_ADD or EPOLL_CTL_MOD.
  * Errors: KI_ERR_SYSTEM, with the reason in errno. */
 ki_status ki_engine_watch_own(ki_engine *engine, int operation, ki_error *err);

@@ -30,6 +30,7 @@ void ki_task_post(ki_task *task) {
         ki_task_queue *queue = &engine->tasks[task->is_own];
         *(queue->last ? &queue->last->next : &queue->first) = task;
         queue->last = task;
+        atomic_fetch_add(&engine->task_count, 1);
         KI_ASSERT(is_sound(queue));
     }
     ki_mutex_unlock(&engine->task_mutex);
@@ -55,38 +56,35 @@ void ki_task_cancel(ki_task *task) {
         if (queue->last == task)
             queue->last = before;
         atomic_store(&task->queued, false);
+        atomic_fetch_sub(&engine->task_count, 1);
         break;
     }
     KI_ASSERT(is_sound(queue) && !atomic_load(&task->queued));
     ki_mutex_unlock(&engine->task_mutex);
 }
 
-bool ki_engine_has_tasks(ki_engine *engine) {
-    ki_mutex_lock(&engine->task_mutex);
-    bool has = engine->tasks[false].first || engine->tasks[true].first;
-    ki_mutex_unlock(&engine->task_mutex);
-    return has;
+bool ki_engine_has_tasks(const ki_engine *engine) {
+    return atomic_load(&engine->task_count) > 0;
 }
 
 bool ki_engine_run_task(ki_engine *engine) {
     KI_ON_LOOP(engine);
+    if (!ki_engine_has_tasks(engine))
+        return false;
     ki_mutex_lock(&engine->task_mutex);
     engine->takes_own = !engine->takes_own;
     ki_task_queue *queue = &engine->tasks[engine->takes_own];
     if (!queue->first)
         queue = &engine->tasks[!engine->takes_own];
-    ki_task *task = queue->first;
-    if (task) {
-        KI_ASSERT(task->engine == engine && atomic_load(&task->queued));
-        queue->first = task->next;
-        if (!queue->first)
-            queue->last = NULL;
-        atomic_store(&task->queued, false);
-        KI_ASSERT(is_sound(queue));
-    }
+    ki_task *task = queue->first; /* only the loop takes tasks out */
+    KI_ASSERT(task && task->engine == engine && atomic_load(&task->queued));
+    queue->first = task->next;
+    if (!queue->first)
+        queue->last = NULL;
+    atomic_store(&task->queued, false);
+    atomic_fetch_sub(&engine->task_count, 1);
+    KI_ASSERT(is_sound(queue));
     ki_mutex_unlock(&engine->task_mutex);
-    if (!task)
-        return false;
     task->run(task, task->user);
     return true;
 }
