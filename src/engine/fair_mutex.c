@@ -19,7 +19,8 @@ static void set_owner(ki_fair_mutex *mutex, uintptr_t owner) {
 
 ki_status ki_fair_mutex_init(ki_fair_mutex *mutex, const ki_engine *engine, ki_error *err) {
     mutex->engine = engine;
-    mutex->is_held = false;
+    atomic_init(&mutex->users, 0);
+    mutex->is_passed = false;
     set_owner(mutex, 0);
     mutex->first = NULL;
     mutex->last = &mutex->first;
@@ -27,17 +28,17 @@ ki_status ki_fair_mutex_init(ki_fair_mutex *mutex, const ki_engine *engine, ki_e
 }
 
 void ki_fair_mutex_destroy(ki_fair_mutex *mutex) {
-    KI_ASSERT(!mutex->is_held && !mutex->first);
+    KI_ASSERT(atomic_load(&mutex->users) == 0 && !mutex->first && !mutex->is_passed);
     ki_mutex_destroy(&mutex->mutex);
 }
 
-void ki_fair_mutex_lock(ki_fair_mutex *mutex) {
+/* Waits until the mutex is passed on to the caller. */
+static void wait_for_turn(ki_fair_mutex *mutex) {
     ki_fair_wait wait = { .next = NULL };
-    KI_ASSERT(!ki_fair_mutex_is_held(mutex));
     ki_mutex_lock(&mutex->mutex);
-    bool is_free = !mutex->is_held;
-    mutex->is_held = true;
-    if (!is_free) {
+    bool is_mine = mutex->is_passed;
+    mutex->is_passed = false;
+    if (!is_mine) {
         (void)!ki_semaphore_init(&wait.turn, NULL); /* fails for a value that is too large alone */
         bool is_loop = mutex->engine && ki_engine_on_loop(mutex->engine);
         ki_fair_wait **at = is_loop ? &mutex->first : mutex->last;
@@ -47,28 +48,37 @@ void ki_fair_mutex_lock(ki_fair_mutex *mutex) {
             mutex->last = &wait.next;
     }
     ki_mutex_unlock(&mutex->mutex);
-    if (!is_free) {
-        ki_semaphore_wait(&wait.turn);
-        ki_mutex_lock(&mutex->mutex); /* the post of the semaphore has returned */
-        ki_mutex_unlock(&mutex->mutex);
-        ki_semaphore_destroy(&wait.turn);
-    }
+    if (is_mine)
+        return;
+    ki_semaphore_wait(&wait.turn);
+    ki_mutex_lock(&mutex->mutex); /* the post of the semaphore has returned */
+    ki_mutex_unlock(&mutex->mutex);
+    ki_semaphore_destroy(&wait.turn);
+}
+
+void ki_fair_mutex_lock(ki_fair_mutex *mutex) {
+    KI_ASSERT(!ki_fair_mutex_is_held(mutex));
+    if (atomic_fetch_add(&mutex->users, 1) > 0)
+        wait_for_turn(mutex);
     set_owner(mutex, ki_thread_self());
 }
 
 void ki_fair_mutex_unlock(ki_fair_mutex *mutex) {
     KI_HELD(mutex);
     set_owner(mutex, 0);
+    uint32_t before = atomic_fetch_sub(&mutex->users, 1);
+    KI_ASSERT(before > 0);
+    if (before == 1)
+        return;
     ki_mutex_lock(&mutex->mutex);
-    KI_ASSERT(mutex->is_held);
+    KI_ASSERT(!mutex->is_passed);
     ki_fair_wait *next = mutex->first;
+    mutex->is_passed = !next;
     if (next) { /* it holds the lock now */
         mutex->first = next->next;
         if (!mutex->first)
             mutex->last = &mutex->first;
         ki_semaphore_post(&next->turn);
-    } else {
-        mutex->is_held = false;
     }
     ki_mutex_unlock(&mutex->mutex);
 }

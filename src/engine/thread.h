@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -67,9 +68,10 @@ typedef struct ki_fair_wait {
  * another thread to wait for, however many there are. */
 typedef struct ki_fair_mutex {
     const ki_engine *engine;     /* constant; NULL: without a loop */
+    _Atomic uint32_t users;      /* threads that hold it or want it: the first one has it */
     pthread_mutex_t mutex;       /* guards what follows */
     ki_fair_wait *first, **last; /* who waits; the place for the next one */
-    bool is_held;
+    bool is_passed;              /* for the next thread that wants it: none waited yet */
 #ifdef KI_ASSERTIONS
     _Atomic(uintptr_t) owner; /* ki_thread_self of the thread that holds it; 0: none */
 #endif
