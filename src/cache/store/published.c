@@ -11,10 +11,6 @@
 
 static const uint64_t all_stripes = ((uint64_t)1 << KI_PUBLISHED_STRIPES) - 1;
 
-static uint64_t bit_of(unsigned stripe) {
-    return (uint64_t)1 << stripe;
-}
-
 ki_status ki_published_init(ki_published *published, ki_snapshot *first, ki_error *err) {
     ki_status status = ki_mutex_init(&published->lock, err);
     if (status)
@@ -54,41 +50,45 @@ void ki_published_destroy(ki_published *published) {
  * end_list. */
 static bool note_idle(ki_published *published, unsigned stripe) {
     KI_ASSERT(stripe < KI_PUBLISHED_STRIPES);
+    const uint64_t bit = (uint64_t)1 << stripe;
     uint64_t before = atomic_load(&published->pending);
-    while (before & bit_of(stripe)) {
+    while (before & bit) {
         if (atomic_load(&published->stripes[stripe].is_read))
             return false; /* that reader notes it */
-        if (atomic_compare_exchange_weak(&published->pending, &before, before & ~bit_of(stripe)))
-            return (before & all_stripes) == bit_of(stripe);
+        if (atomic_compare_exchange_weak(&published->pending, &before, before & ~bit))
+            return (before & all_stripes) == bit;
     }
     return false;
 }
 
-/* Begins to retire what was swapped out. Returns true if nobody reads it. Caller holds `lock`. */
-static bool begin_list(ki_published *published) {
+/* Begins to retire what was swapped out, unless another list retires. Returns the list if nobody reads it, else NULL. */
+static ki_snapshot *begin_list(ki_published *published) {
     KI_HELD(&published->lock);
-    KI_ASSERT(!published->retiring && published->retired);
+    ki_snapshot *list = published->retired;
+    if (!list || published->retiring)
+        return NULL;
     uint64_t idle = 0;
-    published->retiring = published->retired;
     published->retired = NULL;
     published->number++;
     atomic_store(&published->pending, (uint64_t)published->number << 32 | all_stripes);
     for (unsigned i = 0; i < KI_PUBLISHED_STRIPES; i++)
         if (atomic_load(&published->stripes[i].is_read) == 0)
-            idle |= bit_of(i);
+            idle |= (uint64_t)1 << i;
     uint64_t before = atomic_fetch_and(&published->pending, ~idle) & all_stripes;
-    return before && !(before & ~idle); /* none left: a reader has noted the last one, and ends the list */
+    if (before && !(before & ~idle))
+        return list;
+    published->retiring = list; /* also if no stripe is left: a reader has noted the last one, and ends the list */
+    return NULL;
 }
 
 static void end_list(ki_published *published) {
-    for (bool has_ended = true; has_ended;) {
-        ki_mutex_lock(&published->lock);
-        ki_snapshot *list = published->retiring;
-        published->retiring = NULL;
-        has_ended = published->retired && begin_list(published);
-        ki_mutex_unlock(&published->lock);
-        release(list); /* outside the lock: this can take long */
-    }
+    ki_mutex_lock(&published->lock);
+    ki_snapshot *list = published->retiring;
+    published->retiring = NULL;
+    ki_snapshot *next = begin_list(published);
+    ki_mutex_unlock(&published->lock);
+    release(list); /* outside the lock: this can take long */
+    release(next);
 }
 
 static ki_snapshot *take_under_lock(ki_published *published) {
@@ -135,8 +135,7 @@ void ki_published_swap(ki_published *published, ki_snapshot *next) {
     KI_ASSERT(before != next && !before->next_deferred);
     before->next_deferred = published->retired;
     published->retired = before;
-    bool has_ended = !published->retiring && begin_list(published);
+    ki_snapshot *unread = begin_list(published);
     ki_mutex_unlock(&published->lock);
-    if (has_ended)
-        end_list(published);
+    release(unread);
 }

@@ -90,20 +90,9 @@ void ki_snapshot_drain_begin(ki_snapshot_drain *drain, ki_snapshot *snapshot) {
     *drain = (ki_snapshot_drain){ .snapshot = NULL };
     if (!snapshot || !ki_refcount_dec(&snapshot->refs))
         return;
-    if (snapshot->base) { /* it was dropped: `base` has the rest */
+    drain->snapshot = snapshot;
+    if (snapshot->base) /* it was dropped: `base` has the rest */
         begin_whole(drain, snapshot, snapshot->edit.objects.version);
-        return;
-    }
-    ki_mutex *lock = &snapshot->schema->versions->lock;
-    ki_mutex_lock(lock);
-    snapshot->is_released = true;
-    bool has_after = snapshot->after, has_before = snapshot->before;
-    ki_mutex_unlock(lock);
-    if (has_after)
-        drain->snapshot = snapshot;
-    else if (!has_before)
-        begin_whole(drain, snapshot, 0);
-    /* else the last one of its chain: its predecessors have most of it, and the last of these frees it. */
 }
 
 static void free_block(ki_snapshot *snapshot) {
@@ -140,7 +129,8 @@ static ki_snapshot *unlink_snapshot(const ki_snapshot *snapshot) {
     return after->is_released && !before && !after->after ? after : NULL;
 }
 
-/* Frees some of what the successor lacks. At its end, also frees the snapshot. */
+/* Frees some of what the successor lacks. At its end, also frees the snapshot. The last one of its chain has no
+ * successor: its predecessors have most of it, and the last of these frees it. */
 static void release_dead(ki_snapshot_drain *drain, size_t *units) {
     enum {
         UNDER_LOCK = 64 /* units */
@@ -151,7 +141,15 @@ static void release_dead(ki_snapshot_drain *drain, size_t *units) {
     ki_tree_part *none = NULL;
     size_t slice = *units < UNDER_LOCK ? *units : UNDER_LOCK, left = slice;
     ki_mutex_lock(&schema->versions->lock);
+    snapshot->is_released = true;
     ki_snapshot *before = snapshot->before;
+    if (!snapshot->after) {
+        ki_mutex_unlock(&schema->versions->lock);
+        drain->snapshot = NULL;
+        if (!before)
+            begin_whole(drain, snapshot, 0);
+        return;
+    }
     sort_dead(snapshot, &snapshot->edit.objects.dead, before ? &before->edit.objects.dead : &none, &nodes, &left);
     sort_dead(snapshot, &snapshot->edit.others.dead, before ? &before->edit.others.dead : &none, &others, &left);
     bool is_done = !snapshot->edit.objects.dead && !snapshot->edit.others.dead;
