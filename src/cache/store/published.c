@@ -61,7 +61,8 @@ static bool note_idle(ki_published *published, unsigned stripe) {
     return false;
 }
 
-/* Begins to retire what was swapped out, unless another list retires. Returns the list if nobody reads it, else NULL. */
+/* Begins to retire what was swapped out, unless a list retires already. Returns the list if nobody reads it, else
+ * NULL. */
 static ki_snapshot *begin_list(ki_published *published) {
     KI_HELD(&published->lock);
     ki_snapshot *list = published->retired;
