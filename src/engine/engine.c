@@ -25,11 +25,6 @@ void ki_engine_adopt_thread(const ki_engine *engine) {
     adopted_by = engine;
 }
 
-static int64_t monotonic(void *user) {
-    (void)user;
-    return ki_monotonic_now();
-}
-
 static int64_t realtime(void *user) {
     (void)user;
     struct timespec now;
@@ -111,10 +106,10 @@ ki_status ki_engine_new(const ki_engine_options *options, ki_engine **ret_engine
     ki_buffer_init(&engine->scratch, &engine->allocator, 0);
     if (given.log)
         engine->log = *given.log;
-    engine->clock = given.clock ? *given.clock : (ki_clock){ .now = monotonic };
+    if (given.clock)
+        engine->clock = *given.clock;
     if (!engine->clock.wall_now)
         engine->clock.wall_now = realtime;
-    engine->has_clock = given.clock != NULL;
     engine->armed = INT64_MAX;
     engine->epoll_fd = engine->wake_fd = engine->timer_fd = -1;
     engine->failure = (ki_error)KI_ERROR_INIT;
@@ -167,7 +162,7 @@ const ki_log *ki_engine_log(const ki_engine *engine) {
 }
 
 int64_t ki_engine_clock(const ki_engine *engine) {
-    return engine->clock.now(engine->clock.user);
+    return engine->clock.now ? engine->clock.now(engine->clock.user) : ki_monotonic_now();
 }
 
 int64_t ki_engine_wall_now(const ki_engine *engine) {
@@ -369,11 +364,6 @@ static void finish(ki_engine *engine) {
     ki_mutex_unlock(&engine->mutex);
 }
 
-/* A child that was forked in a callback must do none of the parent's work. */
-static bool can_continue(const ki_engine *engine) {
-    return engine->work_left > 0 && !atomic_load(&engine->stopping) && !ki_engine_is_forked(engine);
-}
-
 static bool (*const kinds[])(ki_engine *engine) = { ki_engine_run_task, ki_engine_fire_timer, ki_engine_dispatch_io };
 enum {
     KINDS = sizeof kinds / sizeof *kinds
@@ -399,7 +389,8 @@ static void settle_memory(ki_engine *engine, int units) {
 }
 
 /* Polls once, then runs work until nothing is due or the bound is reached. The next kind of work is kept between steps:
- * otherwise the first kind would fill every step of one unit. */
+ * otherwise the first kind would fill every step of one unit. A child that was forked in a callback does none of the
+ * parent's work. */
 static ki_status run_once(ki_engine *engine, int max_work, int timeout_ms, ki_error *err) {
     ki_status status = ki_engine_poll(engine, timeout_ms, err);
     if (status)
@@ -407,7 +398,8 @@ static ki_status run_once(ki_engine *engine, int max_work, int timeout_ms, ki_er
     KI_ASSERT(ki_engine_on_loop(engine) && !engine->dispatching && max_work > 0);
     engine->work_left = max_work;
     engine->dispatching = true;
-    for (unsigned idle = 0; idle < KINDS && can_continue(engine);) {
+    unsigned idle = 0;
+    while (idle < KINDS && engine->work_left > 0 && !atomic_load(&engine->stopping) && !ki_engine_is_forked(engine)) {
         bool (*run_unit)(ki_engine * engine) = kinds[engine->next_kind];
         engine->next_kind = (engine->next_kind + 1) % KINDS;
         if (idle == 0) /* else nothing has run since */

@@ -32,11 +32,10 @@ struct ki_engine {
     /* constant after new */
     ki_allocator allocator;
     ki_log log;
-    ki_clock clock;
+    ki_clock clock; /* the program's own: timer_fd does not follow it, and is never set; `now` NULL: CLOCK_MONOTONIC */
     int epoll_fd;
     int wake_fd;    /* eventfd: makes epoll_fd readable from any thread */
     int timer_fd;   /* timerfd: makes epoll_fd readable when the first timer is due, for a host that steps */
-    bool has_clock; /* the clock is the program's own: timer_fd does not follow it, and is never set */
     unsigned forks; /* of the process that the engine belongs to (fork.c); constant once the engine is used */
 
     /* atomic: any thread, also signal handlers. All but `stopping`, `woken` and `loop` are written under `mutex` */

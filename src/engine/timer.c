@@ -77,7 +77,7 @@ ki_status ki_engine_arm(ki_engine *engine, ki_error *err) {
         ki_engine_wake(engine);
         return KI_OK;
     }
-    if (engine->has_clock || (due >= engine->armed && engine->armed > engine->now))
+    if (engine->clock.now || (due >= engine->armed && engine->armed > engine->now))
         return KI_OK;
     return set_timer_fd(engine, due, err);
 }
