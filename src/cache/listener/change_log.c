@@ -348,12 +348,10 @@ size_t ki_change_log_pending(ki_change_log *log, const ki_change_reader *reader)
     return pending;
 }
 
-size_t ki_change_log_load(ki_change_log *log, const ki_change_reader *reader) {
-    ki_mutex_lock(&log->mutex);
+size_t ki_change_log_load(const ki_change_log *log, const ki_change_reader *reader) {
+    KI_ON_LOOP(log->engine);
     size_t all = (size_t)(atomic_load(&log->published) - atomic_load(&reader->position));
-    size_t load = all - reader->unwanted - reader->resyncs;
-    ki_mutex_unlock(&log->mutex);
-    return load;
+    return all - reader->unwanted - reader->resyncs;
 }
 
 /* ---- resyncs ---- */

@@ -80,8 +80,8 @@ static inline bool ki_change_log_has_next(const ki_change_log *log, const ki_cha
 }
 /* Returns how many published changes for the reader it has not taken. */
 size_t ki_change_log_pending(ki_change_log *log, const ki_change_reader *reader);
-/* Returns how many of these are not of a resync. */
-size_t ki_change_log_load(ki_change_log *log, const ki_change_reader *reader);
+/* Returns how many of these are not of a resync, for a reader on the loop: only the loop writes what it reads. Loop. */
+size_t ki_change_log_load(const ki_change_log *log, const ki_change_reader *reader);
 
 /* A resync begins, of which nothing is staged, and the one before it is published. Returns true if it is for the
  * reader: `is_due`, and the reader has taken all of the one before. Loop. */
