@@ -14,18 +14,13 @@ int64_t ki_work_now(const ki_workqueue *queue) {
     return queue->is_measured ? ki_engine_now(queue->engine) : 0;
 }
 
-/* Returns true if a sleeping thread must be woken. One at a time: a woken thread takes a key and wakes the next if more
- * keys are ready. */
-static bool must_wake(const ki_workqueue *queue) {
-    KI_HELD(&queue->lock);
-    return queue->ready.count > 0 && queue->threads.sleeping > 0 && !queue->threads.is_waking;
-}
-
+/* Wakes one sleeping thread at a time: a woken thread takes a key and wakes the next if more keys are ready. */
 void ki_work_unlock(ki_workqueue *queue) {
+    KI_HELD(&queue->lock);
     bool wakes_all = queue->after.wakes_all, wakes_drained = queue->after.wakes_drained,
          posts_task = queue->after.posts_task;
     ki_work_item *freed = queue->after.freed;
-    bool wakes = must_wake(queue);
+    bool wakes = queue->ready.count > 0 && queue->threads.sleeping > 0 && !queue->threads.is_waking;
     queue->threads.is_waking |= wakes;
     queue->after.wakes_all = queue->after.wakes_drained = queue->after.posts_task = false;
     queue->after.freed = NULL;

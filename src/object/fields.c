@@ -24,12 +24,12 @@ const char *ki_object_name(const ki_object *obj) {
 }
 
 const char *ki_object_uid(const ki_object *obj) {
-    const char *key = ki_object_key(obj);
+    const char *key = (const char *)obj + obj->key_at;
     return key + strlen(key) + 1; /* one string is behind the other */
 }
 
 const char *ki_object_resource_version(const ki_object *obj) {
-    const char *uid = ki_object_uid(obj);
+    const char *key = (const char *)obj + obj->key_at, *uid = key + strlen(key) + 1;
     return uid + strlen(uid) + 1;
 }
 

@@ -83,18 +83,14 @@ static const char *put(char **to, ki_str text) {
     return place;
 }
 
-static uint32_t place_of(const ki_object_group *group, const char *text) {
-    return (uint32_t)(text - (const char *)group);
-}
-
 static void fill(ki_object_group *group, const ki_group_content *content) {
     char *to = (char *)(group->labels + group->label_count);
     ki_string_pair *label = group->labels;
     const ki_string_pair *known = group->base ? group->base->labels : NULL;
     yyjson_obj_iter labels = yyjson_obj_iter_with(content->labels);
     (void)put(&to, content->api_version);
-    group->kind_at = place_of(group, put(&to, content->kind));
-    group->namespace_at = place_of(group, put(&to, content->namespace));
+    group->kind_at = (uint32_t)(put(&to, content->kind) - (const char *)group);
+    group->namespace_at = (uint32_t)(put(&to, content->namespace) - (const char *)group);
     group->namespace_size = (uint32_t)content->namespace.size;
     for (yyjson_val *name; (name = next_label(&labels)) != NULL; label++) {
         ki_str value = cut(yyjson_obj_iter_get_val(name));
@@ -276,12 +272,6 @@ static void take_out(ki_object_format *format, const ki_object_group *group) {
     free_buckets(format, unused, count);
 }
 
-/* Returns the bytes of a group with `strings` bytes of its own. */
-static size_t size_of_group(size_t label_count, size_t strings) {
-    size_t size = offsetof(ki_object_group, labels) + label_count * sizeof(ki_string_pair) + strings;
-    return size < sizeof(ki_object_group) ? sizeof(ki_object_group) : size; /* which has padding at its end */
-}
-
 /* `wanted` has hash and number of labels; `strings`: bytes of all strings. */
 static ki_object_group *make(ki_object_format *format, const ki_group_content *content, const ki_object_group *wanted,
                              size_t strings) {
@@ -290,7 +280,10 @@ static ki_object_group *make(ki_object_format *format, const ki_group_content *c
     ki_object_group *base = NULL;
     if (wanted->label_count)
         base = find_base(format, content, wanted->label_count, names, &values_size);
-    size_t size = size_of_group(wanted->label_count, base ? strings - names_size - values_size : strings);
+    size_t size = offsetof(ki_object_group, labels) + wanted->label_count * sizeof(ki_string_pair) +
+                  (base ? strings - names_size - values_size : strings);
+    if (size < sizeof *base)
+        size = sizeof *base; /* which has padding at its end */
     ki_object_group *group = size <= UINT32_MAX ? ki_alloc_zero(&format->allocator, size) : NULL;
     if (!group) {
         if (base)

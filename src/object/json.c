@@ -91,7 +91,7 @@ ki_json_room ki_json_room_in(const ki_allocator *allocator, void *memory, size_t
     ki_json_room room = { .allocator = allocator,
                           .text = memory,
                           .tree = (char *)memory + text_room(size),
-                          .tree_size = ki_json_room_size(size) - text_room(size) };
+                          .tree_size = TREE_HEAD + TREE_PER_BYTE * size };
     memset(room.text + size, 0, YYJSON_PADDING_SIZE);
     return room;
 }

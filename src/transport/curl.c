@@ -444,10 +444,9 @@ static void give_up(ki_curl_pool *pool) {
 }
 
 /* Ends one transfer that libcurl has finished. Returns false if there is none. */
-static bool end_one_finished(ki_curl_pool *pool) {
+static bool end_one_finished(ki_curl_transport *transport, ki_curl_pool *pool) {
     int left = 0;
     CURLMsg *message;
-    ki_curl_transport *transport = ki_curl_transport_of(pool->owner);
     const char *server = transport->identity.server;
     while ((message = curl_multi_info_read(pool->multi, &left)) != NULL) {
         if (message->msg != CURLMSG_DONE)
@@ -539,7 +538,7 @@ void ki_curl_service(ki_curl_pools *pools) {
                 give_up(pool);
                 break;
             }
-            if (end_one_finished(pool) || (pool->wake && wake_parked(pool)))
+            if (end_one_finished(transport, pool) || (pool->wake && wake_parked(pool)))
                 break;
             if (pool->stalled > 0) {
                 run_stalled(pool);

@@ -4,22 +4,20 @@
  * or by the transport's timer. */
 #include "src/transport/curl_internal.h"
 
-/* Sets the mark. No byte arrived later than it was delivered: the program's own clock can be ahead of the kernel's. */
-static void set_mark_now(ki_exchange *exchange) {
-    exchange->has_mark = ki_curl_pool_arrival(exchange->pool, exchange->local_port, &exchange->mark);
-    if (exchange->mark.at > exchange->last_received)
-        exchange->mark.at = exchange->last_received;
-}
-
-/* Sets the mark, or the timer if it is too early. */
+/* Sets the mark, or the timer if it is too early. No byte arrived later than it was delivered: the program's own clock
+ * can be ahead of the kernel's. */
 static void set_mark(ki_exchange *exchange) {
     ki_curl_transport *transport = exchange->transport;
     if (exchange->has_mark)
         return;
-    if (ki_engine_now(transport->engine) >= exchange->next_report)
-        set_mark_now(exchange);
-    else if (!ki_timer_is_set(&transport->report))
-        ki_timer_set(&transport->report, exchange->next_report);
+    if (ki_engine_now(transport->engine) < exchange->next_report) {
+        if (!ki_timer_is_set(&transport->report))
+            ki_timer_set(&transport->report, exchange->next_report);
+        return;
+    }
+    exchange->has_mark = ki_curl_pool_arrival(exchange->pool, exchange->local_port, &exchange->mark);
+    if (exchange->mark.at > exchange->last_received)
+        exchange->mark.at = exchange->last_received;
 }
 
 void ki_curl_note_delivered(ki_exchange *exchange) {
@@ -30,26 +28,17 @@ void ki_curl_note_delivered(ki_exchange *exchange) {
     set_mark(exchange);
 }
 
-static void note_reported(ki_exchange *exchange) {
-    exchange->transport->unreported -= exchange->is_unreported;
-    exchange->is_unreported = exchange->has_mark = false;
-}
-
-/* Returns true if libcurl has read everything up to the mark. Usually it had when the mark was set. */
-static bool is_mark_read(const ki_exchange *exchange) {
-    ki_curl_arrival present = exchange->mark;
-    return present.read >= exchange->mark.received ||
-           (ki_curl_pool_arrival(exchange->pool, exchange->local_port, &present) &&
-            present.read >= exchange->mark.received);
-}
-
-/* Returns true if the receiver has everything up to the mark. */
+/* Returns true if the receiver has everything up to the mark: libcurl has read it, as it usually had when the mark was
+ * set. */
 static bool is_mark_reached(ki_exchange *exchange) {
     if (!exchange->is_unreported || exchange->state != KI_EXCHANGE_ACTIVE || exchange->is_paused ||
         !ki_curl_pool_is_idle(exchange->pool))
         return false;
     set_mark(exchange);
-    return exchange->has_mark && is_mark_read(exchange);
+    ki_curl_arrival present = exchange->mark;
+    return exchange->has_mark && (present.read >= exchange->mark.received ||
+                                  (ki_curl_pool_arrival(exchange->pool, exchange->local_port, &present) &&
+                                   present.read >= exchange->mark.received));
 }
 
 bool ki_curl_report_one_read(ki_curl_transport *transport) {
@@ -59,7 +48,8 @@ bool ki_curl_report_one_read(ki_curl_transport *transport) {
         if (!is_mark_reached(exchange))
             continue;
         int64_t until = exchange->mark.at;
-        note_reported(exchange);
+        transport->unreported--;
+        exchange->is_unreported = exchange->has_mark = false;
         exchange->next_report = ki_engine_now(transport->engine) + KI_MILLISECONDS(KI_CURL_REPORT_MS);
         exchange->sink.on_read(until, exchange->sink.user);
         return true;

@@ -66,7 +66,7 @@ bool ki_informer_is_over_limit(const ki_informer *informer) {
 
 void ki_informer_check_memory(ki_informer *informer) {
     size_t limit = informer->options.given.memory_limit, bytes = limit ? ki_informer_object_bytes(informer) : 0;
-    bool was_over = ki_informer_is_over_limit(informer), is_over = bytes > (was_over ? limit - limit / 10 : limit);
+    bool was_over = atomic_load(&informer->is_over_limit), is_over = bytes > (was_over ? limit - limit / 10 : limit);
     atomic_store(&informer->is_over_limit, is_over);
     if (was_over || !is_over)
         return;

@@ -139,7 +139,8 @@ static void pop_again(ki_timer *timer, void *user) {
 }
 
 static void on_ready(void *user) {
-    ki_process_loop_wake(user);
+    ki_process_loop *loop = user;
+    ki_task_post(&loop->task);
 }
 
 /* Those that a resync is for are chosen when it is queued, so the next one waits until this one is processed. */

@@ -136,12 +136,6 @@ static ki_status stage(ki_reflector *reflector, ki_event_type type, ki_object *o
     return KI_OK;
 }
 
-/* Updates the unreadable marks after an event went into the queue. */
-static void settle(ki_reflector *reflector, ki_event_type type, const ki_object *obj) {
-    const char *version = type == KI_EVENT_DELETE ? "" : ki_object_resource_version(obj);
-    ki_unreadable_settle(reflector->shared.unreadable, ki_object_key(obj), version);
-}
-
 /* Transforms the object and queues the event. If the transform fails, skips the event; a deletion is queued as a
  * tombstone. */
 static ki_status queue_event(ki_reflector *reflector, ki_event_type type, ki_object *obj, ki_error *err) {
@@ -157,12 +151,14 @@ static ki_status queue_event(ki_reflector *reflector, ki_event_type type, ki_obj
                                .final_state_unknown = !is_transformed };
     ki_status status = queue->ops->put(queue, &change, err);
     ki_object_unref(kept);
-    if (!status)
-        settle(reflector, type, obj);
-    if (!status && type == KI_EVENT_DELETE)
+    if (status)
+        return status;
+    const char *version = ki_object_resource_version(obj);
+    ki_unreadable_settle(reflector->shared.unreadable, ki_object_key(obj), type == KI_EVENT_DELETE ? "" : version);
+    if (type == KI_EVENT_DELETE)
         ki_past_deletions_add(&reflector->watches.past_deletions, ki_engine_allocator(reflector->options.engine), obj,
-                              ki_object_resource_version(obj));
-    return status;
+                              version);
+    return KI_OK;
 }
 
 /* Returns true for a deletion with the version of the known state: the object is hidden and can come back as it is. */

@@ -123,8 +123,8 @@ static ki_snapshot *current(const ki_store *store) {
     return ki_published_of_writer(store->published);
 }
 
-static ki_str version_or_current(const ki_store *store, const char *resource_version) {
-    return ki_str_of(resource_version ? resource_version : current(store)->resource_version);
+static ki_str version_or_that_of(const ki_snapshot *now, const char *resource_version) {
+    return ki_str_of(resource_version ? resource_version : now->resource_version);
 }
 
 void ki_store_publish(ki_store *store, ki_snapshot *next) {
@@ -143,7 +143,8 @@ static ki_status update_indexes(ki_store *store, ki_snapshot *next, ki_object *o
 }
 
 static ki_snapshot *draft(const ki_store *store, const char *resource_version) {
-    return ki_snapshot_new_from(current(store), current(store)->schema, version_or_current(store, resource_version));
+    ki_snapshot *now = current(store);
+    return ki_snapshot_new_from(now, now->schema, version_or_that_of(now, resource_version));
 }
 
 /* ---- a change: begin, stage, publish or abandon ---- */
@@ -264,7 +265,8 @@ ki_status ki_store_delete(ki_store *store, const char *key, const char *resource
 
 /* Stages a snapshot of these objects alone. */
 static ki_status stage_all(ki_store *store, ki_object *const *objects, size_t count, const char *resource_version) {
-    store->staged = ki_snapshot_new(current(store)->schema, version_or_current(store, resource_version));
+    const ki_snapshot *now = current(store);
+    store->staged = ki_snapshot_new(now->schema, version_or_that_of(now, resource_version));
     ki_status status = store->staged ? KI_OK : KI_ERR_NO_MEMORY;
     for (size_t i = 0; !status && i < count; i++) {
         ki_object *obj = ki_object_ref(objects[i]);
