@@ -121,10 +121,6 @@ static ki_object_group **bucket_of(const ki_group_table *table, const ki_object_
     return &table->buckets[group->hash % table->bucket_count];
 }
 
-static bool is_full(const ki_group_table *table) {
-    return table->count >= 2 * table->bucket_count && table->bucket_count < BUCKETS_MAX;
-}
-
 /* Moves all groups to an array of more buckets. Returns the array before, which may be `first`. Caller holds the
  * lock. */
 static ki_object_group **move_groups(ki_group_table *table, ki_object_group **buckets, size_t bucket_count) {
@@ -229,7 +225,8 @@ static ki_object_group *find_base(ki_object_format *format, const ki_group_conte
 /* Two threads can add equal groups at once; that costs some bytes. */
 static void add(ki_object_format *format, ki_object_group *group, uint64_t names) {
     ki_group_table *table = lock_table(format);
-    size_t buckets = is_full(table) ? table->bucket_count : 0;
+    bool is_full = table->count >= 2 * table->bucket_count && table->bucket_count < BUCKETS_MAX;
+    size_t buckets = is_full ? table->bucket_count : 0;
     unlock_table(table);
     if (buckets)
         grow(format, buckets);

@@ -223,11 +223,6 @@ static size_t body_size(const parts *p) {
     return p->has_content ? p->front_size + (p->to - p->from) - p->cut_size + p->is_open : 0;
 }
 
-/* Returns the bytes for the body with its closing zero, or for the digest. */
-static size_t body_room(const parts *p) {
-    return p->has_content ? body_size(p) + 1 : sizeof p->digest;
-}
-
 static char *append(char *out, const char *text, size_t size) {
     if (size)
         memcpy(out, text, size);
@@ -281,8 +276,8 @@ static size_t measure(const ki_object_format *format, const parts *p, size_t *re
     size_t view_size = format->view ? (ki_view_size(format->view) + 7) / 8 * 8 : 0;
     *ret_strings_at = KI_OBJECT_VIEW_AT + view_size + p->view.arrays;
     size_t key_size = p->namespace.size + (p->namespace.size > 0) + p->name.size;
-    return *ret_strings_at + key_size + 1 + p->uid.size + 1 + p->resource_version.size + 1 + p->view.strings +
-           body_room(p);
+    size_t body = p->has_content ? body_size(p) + 1 : sizeof p->digest; /* with its closing zero */
+    return *ret_strings_at + key_size + 1 + p->uid.size + 1 + p->resource_version.size + 1 + p->view.strings + body;
 }
 
 static void write_view(ki_object_format *format, ki_object *obj, const parts *p, size_t strings_at, uint32_t *next) {

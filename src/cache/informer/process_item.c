@@ -70,23 +70,18 @@ static const char *version_after(const ki_informer *informer, const ki_deltas *d
     return is_last && version[0] ? version : NULL;
 }
 
-/* Has the mutation detector watch what handlers and readers get. */
-static void watch_for_mutations(ki_informer *informer, const ki_object *obj, const ki_object *kept) {
-    if (!informer->options.factory->detect_mutations)
-        return;
-    ki_mutation_detector_add(&informer->detector.detector, obj);
-    if (kept != obj)
-        ki_mutation_detector_add(&informer->detector.detector, kept);
-}
-
-/* `read`, equal to `obj`, is what index functions get. */
+/* `read`, equal to `obj`, is what index functions get. The mutation detector watches what handlers and readers get. */
 static ki_status stage_put(ki_informer *informer, ki_object *obj, const ki_object *read) {
     ki_object *kept;
     ki_status status = ki_informer_kept(obj, &kept);
     if (status)
         return status;
     status = ki_store_stage_put(informer->store, kept, ki_object_is_packed(kept) ? read : kept);
-    watch_for_mutations(informer, obj, kept);
+    if (informer->options.factory->detect_mutations) {
+        ki_mutation_detector_add(&informer->detector.detector, obj);
+        if (kept != obj)
+            ki_mutation_detector_add(&informer->detector.detector, kept);
+    }
     ki_object_unref(kept);
     return status;
 }

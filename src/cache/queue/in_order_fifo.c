@@ -205,11 +205,12 @@ static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_er
     in_order_fifo *fifo = of(queue);
     queue->work = 0;
     queue->stays_first = false;
-    if (!at(fifo, 0))
+    const ki_arrival *first = at(fifo, 0);
+    if (!first)
         return ki_fifo_set_empty(&fifo->base, err);
     if (fifo->processing)
         return ki_error_set(err, KI_ERR_STATE, "an item of the queue is being processed");
-    return at(fifo, 0)->list ? pop_list(fifo, process, user, err) : pop_events(fifo, process, user, err);
+    return first->list ? pop_list(fifo, process, user, err) : pop_events(fifo, process, user, err);
 }
 
 static size_t fifo_length(const ki_queue *queue) {

@@ -43,12 +43,8 @@ static unsigned below(uint32_t map, uint32_t bit) {
     return count_bits(map & (bit - 1));
 }
 
-static unsigned node_count(const node *n) {
-    return count_bits(n->nodes);
-}
-
 static unsigned slot_count(const node *n) {
-    return n->part.leaf_count + node_count(n);
+    return n->part.leaf_count + count_bits(n->nodes);
 }
 
 static unsigned node_index(const node *n, uint32_t bit) {
