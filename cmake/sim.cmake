@@ -1,4 +1,4 @@
-# The simulation, one program: sim. It uses the internals of both libraries.
+# The simulation, one program: sim. It uses the internals of the libraries.
 if(NOT KI_SIM)
     return()
 endif()
