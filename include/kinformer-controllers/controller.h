@@ -229,8 +229,8 @@ KI_API bool ki_predicate_resource_version_changed(const ki_event *event, void *u
 /* ---- writes of reconcilers: Threads, Blocks and Errors as ki_client_do ----
  *
  * `ret_obj` may be NULL. `*ret_obj` is a reference to the new state that the caller releases with ki_object_unref. Of a
- * function with an `obj` the new state has the views of `obj`, or those of options->informer. As in client.h, a
- * function that writes a ki_unstructured frees it and returns its failure. */
+ * function with an `obj` the new state has the views of `obj`, or those of options->informer.
+ * As in kinformer/client.h, a function that writes a ki_unstructured frees it and returns its failure. */
 
 /* Adds a finalizer to an object. Writes nothing if the object has the finalizer; `*ret_obj` is then `obj`. If the
  * object has changed or is gone, nothing is written: ki_error_is_conflict or ki_error_is_not_found. Return the error;

@@ -33,8 +33,9 @@
  *     lease_duration_ms. After somebody cleared holderIdentity, or shortened leaseDurationSeconds, any candidate can
  *     take the Lease at its next try.
  *
- * Fork: make electors after a fork. A process that is forked after the start of the factory never leads (engine.h). One
- * elector that was made before the fork, and started in both processes, has one identity for two.
+ * Fork: make electors after a fork. A process that is forked after the start of the factory never leads
+ * (kinformer/engine.h). One elector that was made before the fork, and started in both processes, has one identity for
+ * two.
  *
  * The log says who leads. It warns once, not at each try, when this process cannot read or write the Lease, as without
  * the permission.

@@ -17,7 +17,8 @@
  *
  * Most programs use a ki_controller (controller.h), which has a queue and workers of its own.
  *
- * Threads: every function may be called on any thread, unless its comment says otherwise. Fork: see engine.h. */
+ * Threads: every function may be called on any thread, unless its comment says otherwise.
+ * Fork: see kinformer/engine.h. */
 #ifndef KINFORMER_CONTROLLERS_WORKQUEUE_H
 #define KINFORMER_CONTROLLERS_WORKQUEUE_H
 
