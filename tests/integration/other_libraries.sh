@@ -205,6 +205,8 @@ done
 if grep yyjson "$work/usr/lib/pkgconfig"/*.pc; then fail "a .pc file names yyjson"; fi
 run shared 0x00630200 "-L$work/usr/lib -lkinformer -Wl,-rpath,$work/usr/lib"
 for what in factory client object; do says "$what: made"; done
-rm "$work/usr/lib"/libkinformer.so*
+rm "$work/usr/lib"/libkinformer*.so*
 run archive 0x00630200 "$(PKG_CONFIG_PATH=$work/usr/lib/pkgconfig pkg-config --static --libs kinformer)"
 for what in factory client object; do says "$what: made"; done
+run archives 0x00630200 "-DWITH_SERVER $(PKG_CONFIG_PATH=$work/usr/lib/pkgconfig pkg-config --static --libs kinformer-testing)"
+for what in factory client object server; do says "$what: made"; done
