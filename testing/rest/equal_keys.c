@@ -35,7 +35,7 @@ static void note_equal_keys(walk *in, yyjson_val *val, const ki_yaml *node) {
         const kt_entry *one = &members.entries[i];
         const ki_yaml *item = item_of(node, KI_YAML_MAP, 2 * members.count, 2 * i + 1);
         note_equal_keys(in, one->val, item);
-        if (!members.has_duplicates || kt_index_find(&members, one->name) == one || in->count++ >= NOTES_MAX)
+        if (one->is_first || in->count++ >= NOTES_MAX)
             continue;
         ki_buffer_printf(in->notes, "line %zu: key ", item ? item->line : 1);
         kt_go_print_syntax(&in->arena, in->notes, one->key);

@@ -154,7 +154,7 @@ static size_t collect(patching *in, const kt_spot *spot, const list_change *chan
     for (size_t i = 0; i < now.count && !has_failed(in); i++) { /* the last of several elements with one name counts */
         const kt_entry *one = &now.entries[i];
         if (kt_index_find(&before, one->name) || (yyjson_is_obj(one->val) && yyjson_obj_get(one->val, "$patch")) ||
-            kt_index_find_last(&now, one->name) != one)
+            !one->is_last)
             continue;
         items[count++] = (item){ one->name, plain(in, one->val), SIZE_MAX, SIZE_MAX };
     }

@@ -86,10 +86,10 @@ static void note_unknown(walk *in) {
 }
 
 /* Notes a duplicate. Returns true for the last member of its name, which is the one that is taken. */
-static bool take_last(walk *in, const kt_index *index, const kt_entry *one) {
-    if (index->has_duplicates && kt_index_find(index, one->name) != one)
+static bool take_last(walk *in, const kt_entry *one) {
+    if (!one->is_first)
         note_at(in, "duplicate field", ki_str_of(in->path));
-    return !index->has_duplicates || kt_index_find_last(index, one->name) == one;
+    return one->is_last;
 }
 
 static bool has_failed(const walk *in) {
@@ -330,7 +330,7 @@ static yyjson_mut_val *read_map(walk *in, const kt_type *owner, const kt_field *
     for (size_t i = 0; i < index.count && !has_failed(in); i++) {
         const kt_entry *one = &index.entries[i];
         size_t path_end = append(in->path, ".", one->name);
-        if (take_last(in, &index, one)) {
+        if (take_last(in, one)) {
             yyjson_mut_val *val =
                 yyjson_is_null(one->val) && (field->kind == KT_VALUE_STRING || field->kind == KT_VALUE_BYTES)
                     ? yyjson_mut_str(in->out->doc, "")
@@ -376,7 +376,7 @@ static yyjson_mut_val *read_object(walk *in, const kt_type *type, yyjson_val *ob
         place before = enter(in, one->name);
         if (!field && !is_type_meta)
             note_unknown(in);
-        else if (take_last(in, &index, one) && !yyjson_is_null(one->val) && !is_dropped(field, one->val))
+        else if (take_last(in, one) && !yyjson_is_null(one->val) && !is_dropped(field, one->val))
             add_member(in, made, one->name, field ? read_field(in, type, field, one->val) : copy(in, one->val));
         leave(in, before);
     }
@@ -398,7 +398,7 @@ static yyjson_mut_val *read_custom_object(walk *in, const kt_spot *spot, yyjson_
         place before = enter(in, one->name);
         if (!is_known)
             note_unknown(in);
-        if (take_last(in, &index, one)) {
+        if (take_last(in, one)) {
             bool is_metadata = member.field && yyjson_is_obj(one->val);
             add_member(in, made, one->name,
                        is_metadata ? read_object(in, member.type, one->val, false)

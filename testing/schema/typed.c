@@ -69,10 +69,9 @@ static void index_of(kt_arena *arena, const kt_spot *spot, walk how, yyjson_val 
 /* Returns the end of the sorted entries that have the name of the one at `from`. A list can have several of a name:
  * their manager owns them as a whole. */
 static size_t end_of_name(const kt_index *index, size_t from) {
-    size_t end = from + 1;
-    while (end < index->count && ki_str_equal(index->sorted[end]->name, index->sorted[from]->name))
-        end++;
-    return end;
+    while (!index->sorted[from]->is_last)
+        from++;
+    return from + 1;
 }
 
 /* ---- fields ---- */
@@ -472,7 +471,7 @@ static void check_members(kt_arena *arena, const kt_spot *spot, walk how, yyjson
                 ki_buffer_printf(add_error(out), "element %zu: %s", i, why);
             if (why || (index.has_nameless && is_nameless(spot, keys, one->val, i, out)))
                 return;
-            if (index.has_duplicates && kt_index_find(&index, one->name) != one) {
+            if (!one->is_first) {
                 ki_buffer_append_string(add_error(out), "duplicate entries for key ");
                 append_element(&out->list, one->name);
             }

@@ -27,8 +27,9 @@ static void sort(kt_index *index) {
     if (index->count > 1)
         qsort(index->sorted, index->count, sizeof *index->sorted, compare);
     for (size_t i = 1; i < index->count; i++) {
-        if (ki_str_equal(index->sorted[i - 1]->name, index->sorted[i]->name))
-            index->has_duplicates = true;
+        kt_entry *before = index->sorted[i - 1], *one = index->sorted[i];
+        if (ki_str_equal(before->name, one->name))
+            before->is_last = one->is_first = false;
     }
 }
 
@@ -40,7 +41,7 @@ void kt_index_members(kt_arena *arena, yyjson_val *obj, kt_index *ret_index) {
         return;
     yyjson_obj_foreach(obj, index, max, key, val) {
         const ki_str name = { unsafe_yyjson_get_str(key), unsafe_yyjson_get_len(key) }; /* a key is a string */
-        ret_index->entries[index] = (kt_entry){ name, key, val, index };
+        ret_index->entries[index] = (kt_entry){ name, key, val, index, true, true };
     }
     sort(ret_index);
 }
@@ -89,7 +90,7 @@ void kt_index_elements(kt_arena *arena, yyjson_val *list, const char *keys, kt_i
         if (text.failed)
             arena->failed = true;
         ki_str name = kt_arena_copy(arena, (ki_str){ text.data, text.size });
-        ret_index->entries[index] = (kt_entry){ name, NULL, element, index };
+        ret_index->entries[index] = (kt_entry){ name, NULL, element, index, true, true };
     }
     ki_buffer_free(&text);
     sort(ret_index);

@@ -12,13 +12,14 @@ typedef struct kt_entry {
     yyjson_val *key; /* of a member; NULL for an element */
     yyjson_val *val;
     size_t position; /* in the document */
+    bool is_first;   /* of its name */
+    bool is_last;    /* of its name */
 } kt_entry;
 
 typedef struct kt_index {
     kt_entry *entries; /* in document order */
     kt_entry **sorted; /* by name, then position */
     size_t count;
-    bool has_duplicates;
     bool has_nameless; /* an element of the list lacks a key */
 } kt_index;
 
