@@ -2,6 +2,7 @@
 #include "sim/world.h"
 
 #include "src/base/error.h"
+#include "src/base/list.h"
 #include "src/base/memory.h"
 #include "testing/request/watch.h"
 
@@ -21,9 +22,7 @@ static void release(sim_exchange *exchange) {
     if (exchange->call || exchange->pending_actions || exchange->has_response)
         return;
     sim_network *network = &exchange->world->network;
-    *(exchange->previous ? &exchange->previous->next : &network->first) = exchange->next;
-    if (exchange->next)
-        exchange->next->previous = exchange->previous;
+    KI_LIST_REMOVE(network->first, exchange);
     ki_buffer_free(&exchange->out);
     ki_buffer_free(&exchange->held_events);
     free(exchange->socket);
@@ -547,10 +546,7 @@ static void on_request(kt_memory_call *call, const ki_request *request, void *us
                                 .deadline = INT64_MAX,
                                 .reading_at = SIM_NEVER,
                                 .event_at = SIM_NEVER };
-    exchange->next = network->first;
-    if (exchange->next)
-        exchange->next->previous = exchange;
-    network->first = exchange;
+    KI_LIST_PREPEND(network->first, exchange);
     exchange->number = ++world->requests;
     exchange->sent_at = world->now;
     exchange->restores = world->truth.restores;

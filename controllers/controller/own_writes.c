@@ -13,6 +13,7 @@
 
 #include "controllers/controller/controller.h"
 #include "src/base/assert.h"
+#include "src/base/list.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
 #include "src/cache/informer/shared_informer.h"
@@ -23,7 +24,7 @@
 
 /* A write that an informer's cache may lack. */
 typedef struct ki_unseen {
-    struct ki_unseen *next;
+    struct ki_unseen *next, *previous;
     ki_informer *informer;
     bool is_deletion;
     const char *mark; /* the version, or the deleted uid */
@@ -114,8 +115,7 @@ static void add_unseen(ki_own_writes *writes, ki_informer *informer, const char 
     memcpy(unseen->key, key, key_size);
     unseen->mark = memcpy(unseen->key + key_size, mark, mark_size);
     ki_mutex_lock(&writes->controller->mutex);
-    *(writes->last ? &writes->last->next : &writes->first) = unseen;
-    writes->last = unseen;
+    KI_LIST_APPEND(writes->first, unseen);
     ki_mutex_unlock(&writes->controller->mutex);
 }
 
@@ -125,11 +125,8 @@ static ki_unseen *take_unseen(ki_own_writes *writes, bool *ret_runs) {
     ki_mutex_lock(&writes->controller->mutex);
     ki_unseen *unseen = writes->first;
     KI_ON_LOOP(writes->controller->engine);
-    KI_ASSERT((writes->first != NULL) == (writes->last != NULL));
     if (unseen)
-        writes->first = unseen->next;
-    if (!writes->first)
-        writes->last = NULL;
+        KI_LIST_REMOVE(writes->first, unseen);
     *ret_runs = writes->running > 0;
     ki_mutex_unlock(&writes->controller->mutex);
     return unseen;
@@ -248,24 +245,6 @@ static bool await(ki_own_writes *writes, const ki_unseen *unseen) {
     return false;
 }
 
-static void list_waiting(ki_own_writes *writes) {
-    KI_HELD(&writes->controller->mutex);
-    ki_controller *controller = writes->controller;
-    writes->next = controller->waiting_writes;
-    writes->previous = NULL;
-    if (writes->next)
-        writes->next->previous = writes;
-    controller->waiting_writes = writes;
-}
-
-static void unlist_waiting(ki_own_writes *writes) {
-    KI_HELD(&writes->controller->mutex);
-    KI_ASSERT(writes->previous ? writes->previous->next == writes : writes->controller->waiting_writes == writes);
-    *(writes->previous ? &writes->previous->next : &writes->controller->waiting_writes) = writes->next;
-    if (writes->next)
-        writes->next->previous = writes->previous;
-}
-
 /* Ends the key's processing. Releases the wait's reference. The controller may be freed afterwards. */
 static void close_wait(ki_own_writes *writes) {
     KI_ON_LOOP(writes->controller->engine);
@@ -276,7 +255,7 @@ static void close_wait(ki_own_writes *writes) {
     (void)ki_workqueue_done(controller->queue, writes->key);
     ki_mutex_lock(&controller->mutex);
     atomic_store(&writes->state, KI_OWN_WRITES_CLOSED);
-    unlist_waiting(writes);
+    KI_LIST_REMOVE(writes->controller->waiting_writes, writes);
     ki_controller_note_change(controller);
     ki_mutex_unlock(&controller->mutex);
     if (writes->awaited) { /* on_seen is coming, and releases its reference */
@@ -342,7 +321,7 @@ static void free_writes(ki_write_log *log) {
     KI_ASSERT(!writes_of(log)->awaited);
     ki_own_writes *writes = writes_of(log);
     for (ki_unseen *unseen; (unseen = writes->first);) {
-        writes->first = unseen->next;
+        KI_LIST_REMOVE(writes->first, unseen);
         ki_free(writes->allocator, unseen);
     }
     ki_free(writes->allocator, writes);
@@ -386,7 +365,7 @@ static bool begin_wait(ki_reconcile *call) {
     if (writes->running > 0 || writes->first) {
         atomic_store(&writes->state, KI_OWN_WRITES_WAITING);
         writes->key = call->key;
-        list_waiting(writes);
+        KI_LIST_PREPEND(writes->controller->waiting_writes, writes);
         ki_task_post(&writes->task);
         return true;
     }

@@ -23,7 +23,7 @@ typedef struct ki_own_writes {
     ki_controller *controller;     /* constant; invalid once CLOSED */
     _Atomic ki_own_writes_state state; /* written under the mutex */
     size_t running;                    /* requests that have begun and not ended */
-    struct ki_unseen *first, *last; /* list: what the caches may lack, in the order of the responses; the loop writes */
+    struct ki_unseen *first; /* list: what the caches may lack, in the order of the responses; the loop writes */
     /* While WAITING. */
     const char *key;                       /* borrowed from the queue */
     struct ki_own_writes *next, *previous; /* in the controller's list */

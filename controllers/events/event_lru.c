@@ -1,6 +1,7 @@
 /* event_lru.c: entries in a map, and in a list from least to most recently used. */
 #include "controllers/events/event_lru.h"
 
+#include "src/base/list.h"
 #include "src/base/memory.h"
 
 ki_event_key ki_event_key_of(uint64_t seed, const char *const *texts, size_t count) {
@@ -26,22 +27,10 @@ void ki_event_lru_init(ki_event_lru *lru, const ki_allocator *allocator, size_t 
     ki_map_init(&lru->map, allocator, seed);
 }
 
-static void unlink_node(ki_event_lru *lru, ki_event_lru_node *node) {
-    *(node->older ? &node->older->newer : &lru->oldest) = node->newer;
-    *(node->newer ? &node->newer->older : &lru->newest) = node->older;
-}
-
-static void link_newest(ki_event_lru *lru, ki_event_lru_node *node) {
-    node->older = lru->newest;
-    node->newer = NULL;
-    *(lru->newest ? &lru->newest->newer : &lru->oldest) = node;
-    lru->newest = node;
-}
-
 void ki_event_lru_remove(ki_event_lru *lru, void *entry) {
     ki_event_lru_node *node = entry;
     ki_map_remove(&lru->map, key_text(&node->key));
-    unlink_node(lru, node);
+    KI_LIST_REMOVE(lru->oldest, node);
     if (lru->drop)
         lru->drop(entry, lru->allocator);
     ki_free(lru->allocator, entry);
@@ -57,8 +46,8 @@ void *ki_event_lru_get(ki_event_lru *lru, const ki_event_key *key) {
     ki_event_lru_node *node = ki_map_get(&lru->map, key_text(key));
     if (!node)
         return NULL;
-    unlink_node(lru, node);
-    link_newest(lru, node);
+    KI_LIST_REMOVE(lru->oldest, node);
+    KI_LIST_APPEND(lru->oldest, node);
     return node;
 }
 
@@ -73,6 +62,6 @@ void *ki_event_lru_add(ki_event_lru *lru, const ki_event_key *key) {
         ki_free(lru->allocator, node);
         return NULL;
     }
-    link_newest(lru, node);
+    KI_LIST_APPEND(lru->oldest, node);
     return node;
 }

@@ -17,7 +17,7 @@ bool ki_event_key_equal(const ki_event_key *a, const ki_event_key *b);
 
 /* The first member of each entry. */
 typedef struct ki_event_lru_node {
-    struct ki_event_lru_node *older, *newer;
+    struct ki_event_lru_node *next, *previous; /* the next one was used later */
     ki_event_key key;
 } ki_event_lru_node;
 
@@ -27,7 +27,7 @@ typedef struct ki_event_lru {
     size_t max;
     void (*drop)(void *entry, const ki_allocator *allocator); /* frees what an entry owns; NULL: nothing */
     ki_map map;
-    ki_event_lru_node *oldest, *newest;
+    ki_event_lru_node *oldest;
 } ki_event_lru;
 
 void ki_event_lru_init(ki_event_lru *lru, const ki_allocator *allocator, size_t entry_size, size_t max, uint64_t seed);

@@ -60,7 +60,7 @@ ki_event_entry *ki_event_series_note(ki_event_series *series, ki_event_record *r
 }
 
 static ki_event_entry *newer(const ki_event_entry *entry) {
-    return (ki_event_entry *)(void *)entry->node.newer;
+    return (ki_event_entry *)(void *)entry->node.next;
 }
 
 static ki_event_entry *oldest(const ki_event_series *series) {

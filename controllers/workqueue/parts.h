@@ -56,7 +56,7 @@ typedef struct ki_work_item {
 } ki_work_item;
 
 typedef struct ki_work_list {
-    ki_work_item *first, *last;
+    ki_work_item *first;
     size_t count;
 } ki_work_list;
 

@@ -2,6 +2,7 @@
 #include "controllers/workqueue/parts.h"
 
 #include "src/base/assert.h"
+#include "src/base/list.h"
 #include "src/base/memory.h"
 
 #include <string.h>
@@ -39,28 +40,16 @@ void ki_work_unlock(ki_workqueue *queue) {
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
-static bool is_sound(const ki_work_list *list) {
-    return (list->first != NULL) == (list->count > 0) && (list->last != NULL) == (list->count > 0) &&
-           (!list->first || !list->first->previous) && (!list->last || !list->last->next);
-}
-
 void ki_work_list_append(ki_work_list *list, ki_work_item *item) {
-    item->next = NULL;
-    item->previous = list->last;
-    *(list->last ? &list->last->next : &list->first) = item;
-    list->last = item;
+    KI_LIST_APPEND(list->first, item);
     list->count++;
-    KI_ASSERT(is_sound(list));
 }
 
 void ki_work_list_remove(ki_work_list *list, ki_work_item *item) {
     KI_ASSERT(list->count > 0);
-    KI_ASSERT(item->previous ? item->previous->next == item : list->first == item);
-    KI_ASSERT(item->next ? item->next->previous == item : list->last == item);
-    *(item->previous ? &item->previous->next : &list->first) = item->next;
-    *(item->next ? &item->next->previous : &list->last) = item->previous;
+    KI_LIST_REMOVE(list->first, item);
     list->count--;
-    KI_ASSERT(is_sound(list));
+    KI_ASSERT((list->first != NULL) == (list->count > 0));
 }
 
 /* --- what must hold ----------------------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include "sim/controllers/world.h"
 
 #include "src/base/error.h"
+#include "src/base/list.h"
 #include "src/base/map.h"
 #include "src/base/memory.h"
 #include "testing/request/watch.h"
@@ -51,9 +52,7 @@ static void drop_response(ctl_request *request) {
 static void release(ctl_request *request) {
     if (request->call || request->action_count || request->has_response)
         return;
-    *(request->previous ? &request->previous->next : &request->world->network.first) = request->next;
-    if (request->next)
-        request->next->previous = request->previous;
+    KI_LIST_REMOVE(request->world->network.first, request);
     ki_buffer_free(&request->out);
     free(request->method);
     free(request->target);
@@ -365,8 +364,7 @@ static ctl_request *new_request(ctl_process *process, kt_memory_call *call, cons
     ctl_world *world = process->world;
     ctl_network *network = &world->network;
     ctl_request *request = sim_alloc(sizeof *request);
-    *request = (ctl_request){ .next = network->first,
-                              .world = world,
+    *request = (ctl_request){ .world = world,
                               .process = process,
                               .number = ++world->requests,
                               .call = call,
@@ -380,9 +378,7 @@ static ctl_request *new_request(ctl_process *process, kt_memory_call *call, cons
                               .is_write = strcmp(sent->method, "GET") != 0,
                               .retry_after_s = -1,
                               .watch_deadline = INT64_MAX };
-    if (request->next)
-        request->next->previous = request;
-    network->first = request;
+    KI_LIST_PREPEND(network->first, request);
     ki_buffer_init(&request->out, &ki_allocator_default, 0);
     request->body = sim_alloc(sent->body.size + 1);
     if (sent->body.size)

@@ -10,8 +10,7 @@
 /* A zeroed node is in no map. */
 typedef struct ki_multimap_node {
     ki_str key;
-    struct ki_multimap_node *next;     /* with the same key; NULL: the last one */
-    struct ki_multimap_node *previous; /* of the first one: the last one; NULL: in no map */
+    struct ki_multimap_node *next, *previous; /* list of those with the same key (list.h) */
 } ki_multimap_node;
 
 /* Returns a pointer as a key. The key lives as long as the variable that holds the pointer. */

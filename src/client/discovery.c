@@ -10,6 +10,7 @@
 #include "src/client/resource_map.h"
 
 #include "src/base/error.h"
+#include "src/base/list.h"
 #include "src/base/memory.h"
 
 #include <stdio.h>
@@ -26,7 +27,7 @@ static const char accept_aggregated[] =
     "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
 
 typedef struct pending_callback {
-    struct pending_callback *next;
+    struct pending_callback *next, *previous;
     ki_discovery_function on_map;
     void *user;
 } pending_callback;
@@ -43,7 +44,7 @@ struct ki_discovery {
     ki_mutex mutex;
     ki_resource_map *map; /* NULL: no fetch has succeeded yet */
     int64_t fetched_at;
-    pending_callback *first, *last; /* callbacks that wait for the next result */
+    pending_callback *first; /* callbacks that wait for the next result */
     bool is_closed;
     /* loop only */
     ki_task begin;
@@ -83,7 +84,7 @@ static void free_fetch(fetch *self) {
 static pending_callback *take_callbacks(ki_discovery *discovery) {
     ki_mutex_lock(&discovery->mutex);
     pending_callback *list = discovery->first;
-    discovery->first = discovery->last = NULL;
+    discovery->first = NULL;
     ki_mutex_unlock(&discovery->mutex);
     return list;
 }
@@ -366,11 +367,7 @@ ki_status ki_discovery_refresh(ki_discovery *discovery, ki_discovery_function on
     ki_mutex_lock(&discovery->mutex);
     bool closed = discovery->is_closed || ki_engine_is_stopping(discovery->client->engine);
     if (!closed) {
-        if (discovery->last)
-            discovery->last->next = more;
-        else
-            discovery->first = more;
-        discovery->last = more;
+        KI_LIST_APPEND(discovery->first, more);
         ki_task_post(&discovery->begin);
     }
     ki_mutex_unlock(&discovery->mutex);

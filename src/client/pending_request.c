@@ -18,6 +18,7 @@
 
 #include "src/base/assert.h"
 #include "src/base/error.h"
+#include "src/base/list.h"
 #include "src/base/memory.h"
 #include "src/wire/list_decoder.h"
 #include "src/wire/status.h"
@@ -36,7 +37,6 @@ struct ki_pending_request {
     const ki_allocator *allocator;
     /* under the client's mutex */
     ki_pending_request *next, *previous;
-    bool listed;
     /* constant */
     ki_outgoing out;
     ki_response_handler on_response;
@@ -86,25 +86,13 @@ void ki_pending_request_free(ki_pending_request *pending) {
 
 static void add_to_client(ki_client *client, ki_pending_request *pending) {
     KI_HELD(&client->mutex);
-    KI_ASSERT(!pending->listed && !client->is_closed);
-    pending->listed = true;
-    pending->next = client->first;
-    if (pending->next)
-        pending->next->previous = pending;
-    client->first = pending;
+    KI_ASSERT(!client->is_closed);
+    KI_LIST_PREPEND(client->first, pending);
 }
 
 static void remove_from_client(ki_client *client, ki_pending_request *pending) {
     ki_mutex_lock(&client->mutex);
-    KI_ASSERT(pending->listed);
-    KI_ASSERT(pending->previous ? pending->previous->next == pending : client->first == pending);
-    if (pending->previous)
-        pending->previous->next = pending->next;
-    else
-        client->first = pending->next;
-    if (pending->next)
-        pending->next->previous = pending->previous;
-    pending->listed = false;
+    KI_LIST_REMOVE(client->first, pending);
     ki_mutex_unlock(&client->mutex);
 }
 
@@ -477,7 +465,7 @@ void ki_pending_request_cancel(ki_pending_request *pending) {
         return;
     ki_client *client = pending->client;
     ki_mutex_lock(&client->mutex);
-    if (pending->listed)
+    if (KI_LIST_HAS(pending))
         ki_task_post(&pending->cancel);
     ki_mutex_unlock(&client->mutex);
 }

@@ -2,6 +2,7 @@
 #include "src/client/term.h"
 
 #include "src/base/assert.h"
+#include "src/base/list.h"
 #include "src/base/memory.h"
 
 #include <stddef.h>
@@ -12,13 +13,7 @@ static _Thread_local const ki_term *of_thread;
 
 static void unlist(ki_term_place *place) {
     KI_ON_LOOP(place->term.terms->engine);
-    KI_ASSERT(place->is_listed);
-    KI_ASSERT(place->previous ? place->previous->next == place : place->term.terms->first == place);
-    ki_terms *terms = place->term.terms;
-    *(place->previous ? &place->previous->next : &terms->first) = place->next;
-    *(place->next ? &place->next->previous : &terms->last) = place->previous;
-    place->next = place->previous = NULL;
-    place->is_listed = false;
+    KI_LIST_REMOVE(place->term.terms->first, place);
 }
 
 static void end_next(ki_task *task, void *user) {
@@ -104,7 +99,7 @@ const ki_term *ki_term_of_thread(const ki_engine *engine) {
 /* --- a request's place -------------------------------------------------------------------------------------------- */
 
 void ki_term_join(ki_term_place *place, const ki_term *term, const ki_engine *engine) {
-    KI_ASSERT(!place->term.terms && !place->is_listed);
+    KI_ASSERT(!place->term.terms && !KI_LIST_HAS(place));
     if (!term)
         return;
     place->term = *term;
@@ -121,17 +116,13 @@ void ki_term_watch(ki_term_place *place, void (*ended)(void *user), void *user) 
     if (!terms)
         return;
     KI_ON_LOOP(terms->engine);
-    KI_ASSERT(!place->is_listed);
     place->ended = ended;
     place->user = user;
-    place->previous = terms->last;
-    *(terms->last ? &terms->last->next : &terms->first) = place;
-    terms->last = place;
-    place->is_listed = true;
+    KI_LIST_APPEND(terms->first, place);
 }
 
 void ki_term_leave(ki_term_place *place) {
-    if (place->is_listed)
+    if (KI_LIST_HAS(place))
         unlist(place);
     if (place->term.terms)
         unref(place->term.terms);

@@ -20,8 +20,8 @@ typedef struct ki_terms {
     _Atomic uint64_t ended; /* ended terms: the number of the current or next one */
     _Atomic int64_t until;  /* ki_engine_clock: the current term's end if nothing extends it; KI_TERM_NONE: no term */
     /* loop only */
-    ki_term_place *first, *last; /* waiting requests, those of earlier terms first */
-    ki_task task;                /* ends the requests of ended terms, one at a time */
+    ki_term_place *first; /* waiting requests, those of earlier terms first */
+    ki_task task;         /* ends the requests of ended terms, one at a time */
 } ki_terms;
 
 #define KI_TERM_NONE INT64_MIN
@@ -52,7 +52,6 @@ struct ki_term {
 struct ki_term_place {
     ki_term term;
     ki_term_place *next, *previous;
-    bool is_listed;
     void (*ended)(void *user);
     void *user;
 };

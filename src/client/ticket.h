@@ -2,7 +2,7 @@
 #ifndef KI_CLIENT_TICKET_H
 #define KI_CLIENT_TICKET_H
 
-#include "src/base/assert.h"
+#include "src/base/list.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,30 +17,24 @@ typedef struct ki_ticket {
 
 /* A zeroed queue is empty. */
 typedef struct ki_ticket_queue {
-    ki_ticket *first, *last;
+    ki_ticket *first;
     size_t count;
 } ki_ticket_queue;
 
 static inline void ki_ticket_queue_append(ki_ticket_queue *queue, ki_ticket *ticket, void (*granted)(void *user),
                                           void *user) {
     KI_ASSERT(!ticket->waiting && granted);
-    *ticket = (ki_ticket){ .previous = queue->last, .waiting = true, .granted = granted, .user = user };
-    *(queue->last ? &queue->last->next : &queue->first) = ticket;
-    queue->last = ticket;
+    *ticket = (ki_ticket){ .waiting = true, .granted = granted, .user = user };
+    KI_LIST_APPEND(queue->first, ticket);
     queue->count++;
-    KI_ASSERT(queue->first && !queue->first->previous && !queue->last->next);
 }
 
 static inline void ki_ticket_queue_remove(ki_ticket_queue *queue, ki_ticket *ticket) {
     KI_ASSERT(ticket->waiting && queue->count > 0);
-    KI_ASSERT(ticket->previous ? ticket->previous->next == ticket : queue->first == ticket);
-    KI_ASSERT(ticket->next ? ticket->next->previous == ticket : queue->last == ticket);
-    *(ticket->previous ? &ticket->previous->next : &queue->first) = ticket->next;
-    *(ticket->next ? &ticket->next->previous : &queue->last) = ticket->previous;
-    ticket->next = ticket->previous = NULL;
+    KI_LIST_REMOVE(queue->first, ticket);
     ticket->waiting = false;
     queue->count--;
-    KI_ASSERT((queue->count > 0) == (queue->first != NULL) && (queue->count > 0) == (queue->last != NULL));
+    KI_ASSERT((queue->count > 0) == (queue->first != NULL));
 }
 
 #endif

@@ -61,7 +61,7 @@ KI_INTERNAL_API void ki_timer_close(ki_timer *timer); /* cancels; allowed on a z
  * so do those of other threads; the loop takes turns between the two. Posting a queued task does nothing. Any thread
  * may post; posting does not allocate and wakes the loop. A task counts as one unit of work unless it reports more. */
 typedef struct ki_task {
-    struct ki_task *next; /* private, as all below */
+    struct ki_task *next, *previous; /* private, as all below */
     ki_engine *engine;
     _Atomic bool queued;
     bool is_own; /* posted on the loop */

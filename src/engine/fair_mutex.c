@@ -1,5 +1,6 @@
 /* fair_mutex.c: a lock that threads get in the order of their requests, and the loop before all of them (thread.h). */
 #include "src/base/assert.h"
+#include "src/base/list.h"
 #include "src/engine/engine.h"
 #include "src/engine/thread.h"
 
@@ -23,7 +24,6 @@ ki_status ki_fair_mutex_init(ki_fair_mutex *mutex, const ki_engine *engine, ki_e
     mutex->is_passed = false;
     set_owner(mutex, 0);
     mutex->first = NULL;
-    mutex->last = &mutex->first;
     return ki_mutex_init(&mutex->mutex, err);
 }
 
@@ -40,12 +40,10 @@ static void wait_for_turn(ki_fair_mutex *mutex) {
     mutex->is_passed = false;
     if (!is_mine) {
         (void)!ki_semaphore_init(&wait.turn, NULL); /* fails for a value that is too large alone */
-        bool is_loop = mutex->engine && ki_engine_on_loop(mutex->engine);
-        ki_fair_wait **at = is_loop ? &mutex->first : mutex->last;
-        wait.next = *at;
-        *at = &wait;
-        if (!wait.next)
-            mutex->last = &wait.next;
+        if (mutex->engine && ki_engine_on_loop(mutex->engine))
+            KI_LIST_PREPEND(mutex->first, &wait);
+        else
+            KI_LIST_APPEND(mutex->first, &wait);
     }
     ki_mutex_unlock(&mutex->mutex);
     if (is_mine)
@@ -75,9 +73,7 @@ void ki_fair_mutex_unlock(ki_fair_mutex *mutex) {
     ki_fair_wait *next = mutex->first;
     mutex->is_passed = !next;
     if (next) { /* it holds the lock now */
-        mutex->first = next->next;
-        if (!mutex->first)
-            mutex->last = &mutex->first;
+        KI_LIST_REMOVE(mutex->first, next);
         ki_semaphore_post(&next->turn);
     }
     ki_mutex_unlock(&mutex->mutex);

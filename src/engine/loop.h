@@ -23,11 +23,6 @@ typedef enum ki_drive {
     KI_DRIVE_START
 } ki_drive;
 
-/* In order of posting. */
-typedef struct ki_task_queue {
-    ki_task *first, *last;
-} ki_task_queue;
-
 struct ki_engine {
     /* constant after new */
     ki_allocator allocator;
@@ -60,7 +55,7 @@ struct ki_engine {
 
     /* under `task_mutex` */
     ki_mutex task_mutex;
-    ki_task_queue tasks[2];    /* of other threads, and of the loop (`is_own`) */
+    ki_task *tasks[2];         /* of other threads, and of the loop (`is_own`); in order of posting */
     _Atomic size_t task_count; /* in both; written under the mutex, read by the loop without it */
 
     /* under `post_mutex`, which a thread may hold while it takes `task_mutex` */

@@ -60,18 +60,18 @@ static inline void ki_semaphore_post(ki_semaphore *semaphore) {
 void ki_semaphore_wait(ki_semaphore *semaphore);
 /* A thread that waits for a fair mutex, on its stack. */
 typedef struct ki_fair_wait {
-    struct ki_fair_wait *next;
+    struct ki_fair_wait *next, *previous;
     ki_semaphore turn;
 } ki_fair_wait;
 /* A mutex that serves waiting threads in order of arrival: for a lock that one thread takes again and again. An unlock
  * passes it on to the first one, and wakes no other. The engine's loop goes before those who wait: it has one turn of
  * another thread to wait for, however many there are. */
 typedef struct ki_fair_mutex {
-    const ki_engine *engine;     /* constant; NULL: without a loop */
-    _Atomic uint32_t users;      /* threads that hold it or want it: the first one has it */
-    pthread_mutex_t mutex;       /* guards what follows */
-    ki_fair_wait *first, **last; /* who waits; the place for the next one */
-    bool is_passed;              /* for the next thread that wants it: none waited yet */
+    const ki_engine *engine; /* constant; NULL: without a loop */
+    _Atomic uint32_t users;  /* threads that hold it or want it: the first one has it */
+    pthread_mutex_t mutex;   /* guards what follows */
+    ki_fair_wait *first;     /* who waits */
+    bool is_passed;          /* for the next thread that wants it: none waited yet */
 #ifdef KI_ASSERTIONS
     _Atomic(uintptr_t) owner; /* ki_thread_self of the thread that holds it; 0: none */
 #endif

@@ -4,6 +4,7 @@
 
 #include "src/base/assert.h"
 #include "src/base/error.h"
+#include "src/base/list.h"
 #include "src/base/memory.h"
 
 #include <string.h>
@@ -43,25 +44,18 @@ static bool can_follow(ki_fetch_state before, ki_fetch_state state) {
 }
 
 static void leave_list(ki_fetch_item *item) {
-    ki_fetch_list *list = item->list;
+    ki_fetch_item **list = item->list;
     if (!list)
         return;
-    KI_ASSERT(item->previous ? item->previous->next == item : list->first == item);
-    KI_ASSERT(item->next ? item->next->previous == item : list->last == item);
     KI_ASSERT(list != &item->fetcher->kept || item->fetcher->kept_count > 0);
-    *(item->previous ? &item->previous->next : &list->first) = item->next;
-    *(item->next ? &item->next->previous : &list->last) = item->previous;
+    KI_LIST_REMOVE(*list, item);
     item->fetcher->kept_count -= list == &item->fetcher->kept;
     item->list = NULL;
-    item->next = item->previous = NULL;
 }
 
-static void enter_list(ki_fetch_item *item, ki_fetch_list *list) {
-    KI_ASSERT(!item->list);
+static void enter_list(ki_fetch_item *item, ki_fetch_item **list) {
+    KI_LIST_APPEND(*list, item);
     item->list = list;
-    item->previous = list->last;
-    *(list->last ? &list->last->next : &list->first) = item;
-    list->last = item;
     item->fetcher->kept_count += list == &item->fetcher->kept;
 }
 
@@ -76,7 +70,7 @@ static void keep(ki_fetch_item *item) {
     ki_fetcher *fetcher = item->fetcher;
     enter_list(item, &fetcher->kept);
     if (fetcher->kept_count > kept_max(fetcher))
-        ki_fetch_item_drop(fetcher->kept.first);
+        ki_fetch_item_drop(fetcher->kept);
 }
 
 /* --- items -------------------------------------------------------------------------------------------------------- */
@@ -185,10 +179,7 @@ void ki_fetch_wait_add(ki_fetch_item *item, ki_fetch_wait *wait) {
     ki_fetcher *fetcher = item->fetcher;
     wait->item = item;
     wait->has_joined = item->state == KI_FETCH_FLYING;
-    wait->next = NULL;
-    wait->previous = item->last_wait;
-    *(item->last_wait ? &item->last_wait->next : &item->waits) = wait;
-    item->last_wait = wait;
+    KI_LIST_APPEND(item->waits, wait);
     wait->next_wait = fetcher->waits;
     if (wait->next_wait)
         wait->next_wait->previous_wait = wait;
@@ -208,14 +199,11 @@ void ki_fetch_forget(ki_fetch_wait *wait) {
     ki_fetch_item *item = wait->item;
     ki_fetcher *fetcher = item->fetcher;
     KI_HELD(&fetcher->mutex);
-    KI_ASSERT(wait->previous ? wait->previous->next == wait : item->waits == wait);
     KI_ASSERT(wait->previous_wait ? wait->previous_wait->next_wait == wait : fetcher->waits == wait);
-    *(wait->previous ? &wait->previous->next : &item->waits) = wait->next;
-    *(wait->next ? &wait->next->previous : &item->last_wait) = wait->previous;
+    KI_LIST_REMOVE(item->waits, wait);
     *(wait->previous_wait ? &wait->previous_wait->next_wait : &fetcher->waits) = wait->next_wait;
     if (wait->next_wait)
         wait->next_wait->previous_wait = wait->previous_wait;
-    wait->next = wait->previous = NULL;
     wait->item = NULL;
     ki_heap_remove(&fetcher->due, &wait->due.node);
     if (item->waits)
@@ -238,11 +226,7 @@ void ki_fetch_decide(ki_fetcher *fetcher, ki_fetch_wait *wait, ki_object *obj, c
         ki_cond_broadcast(wait->changed);
         return;
     }
-    ki_fetch_wait *last = fetcher->last_decided;
-    wait->next = last ? last->next : wait;
-    if (last)
-        last->next = wait;
-    fetcher->last_decided = wait;
+    KI_LIST_APPEND(fetcher->decided, wait);
     ki_task_post(&fetcher->task);
 }
 

@@ -33,7 +33,7 @@ typedef struct ki_fetch_due {
 
 /* Somebody who asks. */
 typedef struct ki_fetch_wait {
-    struct ki_fetch_wait *next, *previous;           /* of its item; `next` also of the decided waits */
+    struct ki_fetch_wait *next, *previous;           /* of its item, or of the decided waits */
     ki_fetch_item *item;                             /* NULL once it is decided */
     struct ki_fetch_wait *next_wait, *previous_wait; /* of all undecided ones; the latest first */
     bool has_joined;  /* a request that was sent before: its response can be older than what the cache has seen */
@@ -56,16 +56,12 @@ typedef enum ki_fetch_state {
     KI_FETCH_PAST /* no answer; what is left of earlier ones */
 } ki_fetch_state;
 
-typedef struct ki_fetch_list {
-    ki_fetch_item *first, *last;
-} ki_fetch_list;
-
 struct ki_fetch_item {
-    ki_fetch_list *list; /* `wanted`, or `kept` if nobody waits for it; NULL: none */
+    ki_fetch_item **list; /* `wanted`, or `kept` if nobody waits for it; NULL: none */
     ki_fetch_item *next, *previous;
     ki_fetch_due due; /* WAITING, KNOWN, PAST */
     ki_fetcher *fetcher;
-    ki_fetch_wait *waits, *last_wait;
+    ki_fetch_wait *waits;
     ki_fetch_state state;
     bool is_overtaken; /* the cache has seen a deletion since the request began */
     int64_t since;     /* WANTED, FLYING: the time at which the attempt was wanted; KNOWN: that of the result */
@@ -86,13 +82,13 @@ struct ki_fetcher {
     /* Under `mutex`. */
     ki_mutex mutex;
     ki_map by_key;
-    ki_map by_user;             /* undecided waits with a handler, by their `user` */
-    ki_fetch_list wanted, kept; /* the oldest first */
+    ki_map by_user;               /* undecided waits with a handler, by their `user` */
+    ki_fetch_item *wanted, *kept; /* the oldest first */
     ki_fetch_wait *waits;
     ki_heap due; /* of ki_fetch_due */
     uint64_t sequence;
     size_t kept_count;
-    ki_fetch_wait *last_decided; /* with handlers; the last one, whose next is the first */
+    ki_fetch_wait *decided; /* with handlers, in order */
     unsigned flying;
     bool is_closed;
     int64_t not_before;   /* no request is sent before: the server is away */

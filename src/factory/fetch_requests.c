@@ -4,6 +4,7 @@
 
 #include "src/base/assert.h"
 #include "src/base/error.h"
+#include "src/base/list.h"
 #include "src/base/memory.h"
 #include "src/engine/callback.h"
 #include "src/object/keep.h"
@@ -169,7 +170,7 @@ static size_t places(const ki_fetcher *fetcher) {
 static bool send_one(ki_fetcher *fetcher, int64_t now) {
     KI_ON_LOOP(fetcher->made_with->engine);
     KI_HELD(&fetcher->mutex);
-    ki_fetch_item *item = fetcher->wanted.first;
+    ki_fetch_item *item = fetcher->wanted;
     if (!item || fetcher->is_closed)
         return false;
     if (now < fetcher->not_before) {
@@ -238,11 +239,9 @@ static void set_timer(ki_fetcher *fetcher) {
 
 static ki_fetch_wait *take_decided(ki_fetcher *fetcher) {
     ki_mutex_lock(&fetcher->mutex);
-    ki_fetch_wait *last = fetcher->last_decided, *wait = last ? last->next : NULL;
-    if (last && wait != last)
-        last->next = wait->next;
-    else
-        fetcher->last_decided = NULL;
+    ki_fetch_wait *wait = fetcher->decided;
+    if (wait)
+        KI_LIST_REMOVE(fetcher->decided, wait);
     ki_mutex_unlock(&fetcher->mutex);
     return wait;
 }

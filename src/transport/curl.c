@@ -13,6 +13,7 @@
 
 #include "src/base/assert.h"
 #include "src/base/error.h"
+#include "src/base/list.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
 
@@ -38,7 +39,7 @@ enum {
 /* --- exchanges ---------------------------------------------------------------------------------------------------- */
 
 /* Which list has the exchanges of a state? */
-static const ki_exchange_list *list_of(const ki_curl_transport *transport, ki_exchange_state state) {
+static ki_exchange *const *list_of(const ki_curl_transport *transport, ki_exchange_state state) {
     switch (state) {
     case KI_EXCHANGE_QUEUED:
         return &transport->queued;
@@ -70,17 +71,12 @@ static bool can_follow(ki_exchange_state before, ki_exchange_state state) {
 }
 
 static void leave_list(ki_exchange *exchange) {
-    ki_exchange_list *list = exchange->list;
-    KI_ASSERT(exchange->previous ? exchange->previous->next == exchange : list->first == exchange);
-    KI_ASSERT(exchange->next ? exchange->next->previous == exchange : list->last == exchange);
-    *(exchange->previous ? &exchange->previous->next : &list->first) = exchange->next;
-    *(exchange->next ? &exchange->next->previous : &list->last) = exchange->previous;
-    exchange->next = exchange->previous = NULL;
+    KI_LIST_REMOVE(*exchange->list, exchange);
     exchange->list = NULL;
 }
 
 /* Sets the state, and moves the exchange to the end of the list of that state. */
-static void enter_state(ki_exchange *exchange, ki_exchange_state state, ki_exchange_list *list) {
+static void enter_state(ki_exchange *exchange, ki_exchange_state state, ki_exchange **list) {
     KI_ON_LOOP(exchange->transport->engine);
     KI_ASSERT(list == list_of(exchange->transport, state));
     KI_ASSERT(!exchange->list || can_follow(exchange->state, state));
@@ -88,9 +84,7 @@ static void enter_state(ki_exchange *exchange, ki_exchange_state state, ki_excha
         leave_list(exchange);
     exchange->state = state;
     exchange->list = list;
-    exchange->previous = list->last;
-    *(list->last ? &list->last->next : &list->first) = exchange;
-    list->last = exchange;
+    KI_LIST_APPEND(*list, exchange);
 }
 
 static void queue(ki_exchange *exchange) {
@@ -368,13 +362,13 @@ static void change_certificates(ki_curl_transport *transport) {
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, KI_ERR_UNEXPECTED_EOF, "the certificates have changed: connecting to %s again",
                  transport->identity.server);
-    for (ki_exchange *exchange = transport->active.first; exchange;) {
+    for (ki_exchange *exchange = transport->active; exchange;) {
         if (!exchange->is_endless) {
             exchange = exchange->next;
             continue;
         }
         ki_curl_end(exchange, &err);
-        exchange = transport->active.first; /* the callback may have changed the list: start again */
+        exchange = transport->active; /* the callback may have changed the list: start again */
     }
 }
 
@@ -433,13 +427,13 @@ static void give_up(ki_curl_pool *pool) {
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, pool->failed, "cannot watch the socket of the connection to %s", transport->identity.server);
     pool->retired = true;
-    for (ki_exchange *exchange = transport->active.first; exchange;) {
+    for (ki_exchange *exchange = transport->active; exchange;) {
         if (exchange->pool != pool) {
             exchange = exchange->next;
             continue;
         }
         ki_curl_end(exchange, &err);
-        exchange = transport->active.first; /* the callback may have changed the list: start again */
+        exchange = transport->active; /* the callback may have changed the list: start again */
     }
 }
 
@@ -484,7 +478,7 @@ static bool wake_parked(ki_curl_pool *pool) {
     pool->wake = false;
     if (!transport->identity.has_http2) /* only HTTP/2 exchanges wait */
         return false;
-    for (ki_exchange *exchange = transport->active.first; exchange; exchange = exchange->next) {
+    for (ki_exchange *exchange = transport->active; exchange; exchange = exchange->next) {
         if (exchange->pool != pool || exchange->opened || exchange->attempts > 0)
             continue;
         curl_multi_remove_handle(pool->multi, exchange->easy);
@@ -504,7 +498,7 @@ static bool wake_parked(ki_curl_pool *pool) {
  * connecting. Nothing else runs a transfer without a socket and a timer. */
 static void run_stalled(ki_curl_pool *pool) {
     int running = 0;
-    for (ki_exchange *exchange = ki_curl_transport_of(pool->owner)->active.first; exchange; exchange = exchange->next) {
+    for (ki_exchange *exchange = ki_curl_transport_of(pool->owner)->active; exchange; exchange = exchange->next) {
         KI_ASSERT(exchange->pool != pool || pool->stalled >= exchange->is_stalled);
         pool->stalled -= exchange->pool == pool && exchange->is_stalled;
         exchange->is_stalled = exchange->is_stalled && exchange->pool != pool;
@@ -521,15 +515,15 @@ void ki_curl_service(ki_curl_pools *pools) {
     KI_ON_LOOP(transport->engine);
     KI_ASSERT(!pools->in_curl);
     for (;;) {
-        while (transport->cancelled.first) {
-            ki_exchange *exchange = transport->cancelled.first;
+        while (transport->cancelled) {
+            ki_exchange *exchange = transport->cancelled;
             detach(exchange);
             destroy(exchange);
         }
         if (ki_credentials_tls_number(transport->credentials) != transport->tls_number)
             change_certificates(transport);
-        if (transport->queued.first) {
-            begin(transport->queued.first);
+        if (transport->queued) {
+            begin(transport->queued);
             continue;
         }
         ki_curl_pool *pool = transport->pools.first;
@@ -553,8 +547,8 @@ void ki_curl_service(ki_curl_pools *pools) {
 
 static void credentials_changed(void *user) {
     ki_curl_transport *transport = user;
-    while (transport->waiting.first)
-        queue(transport->waiting.first);
+    while (transport->waiting)
+        queue(transport->waiting);
     ki_task_post(&transport->service);
 }
 
@@ -689,10 +683,10 @@ static void curl_cancel(ki_exchange *exchange) {
 static void curl_transport_free(ki_transport *base) {
     KI_ASSERT(!((ki_curl_transport *)(void *)base)->pools.in_curl);
     ki_curl_transport *transport = (ki_curl_transport *)(void *)base;
-    ki_exchange_list *const lists[] = { &transport->queued, &transport->waiting, &transport->active,
-                                        &transport->cancelled };
+    ki_exchange **const lists[] = { &transport->queued, &transport->waiting, &transport->active,
+                                    &transport->cancelled };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        for (ki_exchange *exchange; (exchange = lists[i]->first) != NULL;) {
+        for (ki_exchange *exchange; (exchange = *lists[i]) != NULL;) {
             detach(exchange);
             destroy(exchange);
         }

@@ -44,7 +44,7 @@ static bool is_mark_reached(ki_exchange *exchange) {
 bool ki_curl_report_one_read(ki_curl_transport *transport) {
     if (transport->unreported == 0)
         return false;
-    for (ki_exchange *exchange = transport->active.first; exchange; exchange = exchange->next) {
+    for (ki_exchange *exchange = transport->active; exchange; exchange = exchange->next) {
         if (!is_mark_reached(exchange))
             continue;
         int64_t until = exchange->mark.at;

@@ -83,15 +83,10 @@ typedef enum ki_exchange_state {
     KI_EXCHANGE_ENDING
 } ki_exchange_state;
 
-/* Exchanges in order of sending. */
-typedef struct ki_exchange_list {
-    ki_exchange *first, *last;
-} ki_exchange_list;
-
 struct ki_exchange {
     ki_curl_transport *transport;
     ki_curl_pool *pool;           /* NULL before it is active */
-    ki_exchange_list *list;       /* that of its state */
+    ki_exchange **list;           /* that of its state */
     ki_exchange *next, *previous; /* there */
     CURL *easy;
     struct curl_slist *headers;
@@ -135,9 +130,9 @@ struct ki_curl_transport {
     ki_credentials *credentials;
     uint64_t tls_number; /* number of the certificates of the current connections */
     ki_curl_pools pools;
-    ki_exchange_list queued, waiting, active, cancelled; /* by state: looking for one takes no scan of all */
-    size_t unreported;                                   /* number of exchanges with is_unreported */
-    ki_timer report;                                     /* when on_read of some exchange is due */
+    ki_exchange *queued, *waiting, *active, *cancelled; /* by state, in order of sending */
+    size_t unreported;                                  /* number of exchanges with is_unreported */
+    ki_timer report;                                    /* when on_read of some exchange is due */
     ki_task service;
 };
 

@@ -2,6 +2,7 @@
 #include "src/transport/curl_pool.h"
 
 #include "src/base/assert.h"
+#include "src/base/list.h"
 #include "src/base/memory.h"
 
 #include <netinet/in.h>
@@ -21,7 +22,6 @@ struct ki_curl_socket {
     uint32_t wanted; /* events that libcurl waits for */
     bool rests;      /* is not read, although libcurl waits for bytes */
     struct ki_curl_socket *next, *previous;
-    struct ki_curl_socket *next_resting, **resting_place; /* while it rests */
 };
 
 static void run_curl(ki_curl_pool *pool, curl_socket_t fd, int events) {
@@ -54,33 +54,12 @@ static int set_pool_timer(CURLM *multi, long timeout_ms, void *user) {
 
 /* --- rest --------------------------------------------------------------------------------------------------------- */
 
-static void begin_rest(ki_curl_socket *socket) {
-    KI_ASSERT(!socket->rests);
-    ki_curl_pool *pool = socket->pool;
-    socket->rests = true;
-    socket->resting_place = &pool->resting;
-    socket->next_resting = pool->resting;
-    if (socket->next_resting)
-        socket->next_resting->resting_place = &socket->next_resting;
-    pool->resting = socket;
-}
-
-static void end_rest(ki_curl_socket *socket) {
-    if (!socket->rests)
-        return;
-    KI_ASSERT(*socket->resting_place == socket);
-    socket->rests = false;
-    *socket->resting_place = socket->next_resting;
-    if (socket->next_resting)
-        socket->next_resting->resting_place = socket->resting_place;
-}
-
 void ki_curl_pool_end_rest(ki_curl_pool *pool) {
     ki_timer_cancel(&pool->rest);
-    for (ki_curl_socket *socket; (socket = pool->resting) != NULL;) {
-        end_rest(socket);
-        if (ki_io_modify(&socket->io, socket->wanted, NULL) && !pool->failed)
+    for (ki_curl_socket *socket = pool->sockets; socket; socket = socket->next) {
+        if (socket->rests && ki_io_modify(&socket->io, socket->wanted, NULL) && !pool->failed)
             pool->failed = KI_ERR_SYSTEM;
+        socket->rests = false;
     }
 }
 
@@ -102,7 +81,7 @@ static void maybe_rest(ki_curl_socket *socket) {
     pool->received = 0;
     if (!interval || !is_quiet || socket->rests || socket->wanted != EPOLLIN || ki_io_modify(&socket->io, 0, NULL))
         return;
-    begin_rest(socket);
+    socket->rests = true;
     if (!ki_timer_is_set(&pool->rest))
         ki_timer_set(&pool->rest, ki_engine_now(pool->owner->engine) + interval);
 }
@@ -124,15 +103,8 @@ static void socket_ready(ki_io *io, uint32_t events, void *user) {
 
 static void forget_socket(ki_curl_socket *socket) {
     ki_curl_pool *pool = socket->pool;
-    KI_ASSERT(socket->previous ? socket->previous->next == socket : pool->sockets == socket);
     ki_io_remove(&socket->io);
-    end_rest(socket);
-    if (socket->previous)
-        socket->previous->next = socket->next;
-    else
-        pool->sockets = socket->next;
-    if (socket->next)
-        socket->next->previous = socket->previous;
+    KI_LIST_REMOVE(pool->sockets, socket);
     ki_free(pool->owner->allocator, socket);
 }
 
@@ -158,10 +130,7 @@ static ki_status add_socket(ki_curl_pool *pool, curl_socket_t fd, uint32_t event
     socket->pool = pool;
     socket->wanted = events;
     socket->local_port = local_port_of(fd);
-    socket->next = pool->sockets;
-    if (socket->next)
-        socket->next->previous = socket;
-    pool->sockets = socket;
+    KI_LIST_PREPEND(pool->sockets, socket);
     curl_multi_assign(pool->multi, fd, socket);
     return KI_OK;
 }
@@ -169,7 +138,7 @@ static ki_status add_socket(ki_curl_pool *pool, curl_socket_t fd, uint32_t event
 static ki_status want(ki_curl_socket *socket, uint32_t events) {
     socket->wanted = events;
     if (events != EPOLLIN)
-        end_rest(socket);
+        socket->rests = false;
     return socket->rests ? KI_OK : ki_io_modify(&socket->io, events, NULL);
 }
 

@@ -34,12 +34,11 @@ typedef struct ki_curl_pool {
     CURLM *multi;
     ki_timer timer; /* libcurl's own */
     ki_curl_socket *sockets;
-    ki_curl_socket *resting; /* those that are not read until `rest` */
-    ki_timer rest;           /* when the sockets that rest are read again */
-    size_t exchanges;        /* including pings */
-    size_t watches;          /* those of `exchanges` that are endless and have their head */
-    size_t received;         /* bytes of bodies since a socket was ready */
-    size_t stalled;          /* those of `exchanges` with is_stalled */
+    ki_timer rest;    /* when the sockets that rest are read again */
+    size_t exchanges; /* including pings */
+    size_t watches;   /* those of `exchanges` that are endless and have their head */
+    size_t received;  /* bytes of bodies since a socket was ready */
+    size_t stalled;   /* those of `exchanges` with is_stalled */
     bool retired;
     bool is_http1;    /* the server or a proxy uses HTTP/1.1: each exchange needs a connection */
     bool wake;        /* a connection was established or failed: exchanges that wait for it must be added again */

@@ -11,7 +11,7 @@
 /* Returns when the exchange's connection last received a byte, for this exchange or another. */
 static int64_t last_received(const ki_curl_transport *transport, const ki_exchange *exchange) {
     int64_t last = exchange->last_received;
-    for (const ki_exchange *other = transport->active.first; other; other = other->next) {
+    for (const ki_exchange *other = transport->active; other; other = other->next) {
         if (other->pool == exchange->pool && other->local_port == exchange->local_port && other->last_received > last)
             last = other->last_received;
     }
@@ -22,7 +22,7 @@ static int64_t last_received(const ki_curl_transport *transport, const ki_exchan
  * ping's, exchanges that began after the ping are skipped: their response can still come. */
 static ki_exchange *find_dead(const ki_curl_transport *transport, const ki_curl_pool *pool, int64_t ping_sent,
                               int ping_port) {
-    for (ki_exchange *exchange = transport->active.first; exchange; exchange = exchange->next) {
+    for (ki_exchange *exchange = transport->active; exchange; exchange = exchange->next) {
         if (exchange->pool == pool && exchange->state == KI_EXCHANGE_ACTIVE && exchange->local_port != 0 &&
             (exchange->local_port == ping_port || exchange->began < ping_sent) &&
             last_received(transport, exchange) < ping_sent)

@@ -8,6 +8,7 @@
 
 #include "src/base/assert.h"
 #include "src/base/error.h"
+#include "src/base/list.h"
 #include "src/base/memory.h"
 #include "src/engine/thread.h"
 #include "src/transport/proxy.h"
@@ -150,14 +151,6 @@ void ki_metered_transport_visit(ki_transport *transport, const char *name, const
 
 /* --- exchanges ---------------------------------------------------------------------------------------------------- */
 
-static void unlink_exchange(metered_exchange *self) {
-    KI_ASSERT(self->previous ? self->previous->next == self : self->owner->first == self);
-    KI_ON_LOOP(self->owner->engine);
-    *(self->previous ? &self->previous->next : &self->owner->first) = self->next;
-    if (self->next)
-        self->next->previous = self->previous;
-}
-
 static void free_exchange(metered_exchange *self) {
     ki_free(ki_engine_allocator(self->owner->engine), self);
 }
@@ -185,9 +178,10 @@ static void on_read(int64_t until, void *user) {
 
 static void on_end(const ki_error *err, void *user) {
     metered_exchange *self = user;
+    KI_ON_LOOP(self->owner->engine);
     KI_ASSERT(!self->is_ending);
     note_end(self);
-    unlink_exchange(self);
+    KI_LIST_REMOVE(self->owner->first, self);
     self->is_ending = true;
     self->sink.on_end(err, self->sink.user);
     free_exchange(self);
@@ -199,8 +193,7 @@ static ki_status send_request(ki_transport *transport, const ki_request *request
     metered_exchange *self = ki_alloc_zero(ki_engine_allocator(owner->engine), sizeof *self);
     if (!self)
         return ki_error_no_memory(err, "sending a request");
-    *self = (metered_exchange){ .next = owner->first,
-                                .owner = owner,
+    *self = (metered_exchange){ .owner = owner,
                                 .sink = *sink,
                                 .method = method_of(request->method),
                                 .sent_at = ki_engine_clock(owner->engine),
@@ -210,12 +203,10 @@ static ki_status send_request(ki_transport *transport, const ki_request *request
                                        .on_read = sink->on_read ? on_read : NULL,
                                        .on_end = on_end,
                                        .user = self };
-    if (self->next)
-        self->next->previous = self;
-    owner->first = self;
+    KI_LIST_PREPEND(owner->first, self);
     ki_status status = ki_transport_send(owner->inner, request, &passing, &self->inner, err);
     if (status) {
-        unlink_exchange(self);
+        KI_LIST_REMOVE(owner->first, self);
         free_exchange(self);
         return status;
     }
@@ -229,7 +220,7 @@ static void cancel(ki_exchange *exchange) {
     if (self->is_ending)
         return;
     note_end(self);
-    unlink_exchange(self);
+    KI_LIST_REMOVE(self->owner->first, self);
     free_exchange(self);
 }
 

@@ -1,27 +1,17 @@
 /* watchers.c: see watchers.h. */
 #include "testing/cluster/watchers.h"
 
-#include "src/base/assert.h"
+#include "src/base/list.h"
 #include "testing/cluster/cluster_state.h"
 
 void kt_watcher_add(kt_watcher *watcher, kt_storage *storage) {
-    KI_ASSERT(!watcher->next && !watcher->previous && storage->watchers != watcher);
     watcher->storage = storage;
-    watcher->next = storage->watchers;
-    if (watcher->next)
-        watcher->next->previous = watcher;
-    storage->watchers = watcher;
+    KI_LIST_PREPEND(storage->watchers, watcher);
 }
 
 void kt_watcher_remove(kt_watcher *watcher) {
-    KI_ASSERT(watcher->previous ? watcher->previous->next == watcher : watcher->storage->watchers == watcher);
     KT_HOLDS(watcher->storage->cluster);
-    if (watcher->previous)
-        watcher->previous->next = watcher->next;
-    else
-        watcher->storage->watchers = watcher->next;
-    if (watcher->next)
-        watcher->next->previous = watcher->previous;
+    KI_LIST_REMOVE(watcher->storage->watchers, watcher);
 }
 
 size_t kt_watchers_count(const kt_storage *storage) {

@@ -1,6 +1,7 @@
 /* open_sockets.c: see open_sockets.h. */
 #include "testing/http/open_sockets.h"
 
+#include "src/base/list.h"
 #include "src/base/memory.h"
 
 #include <sys/socket.h>
@@ -8,7 +9,7 @@
 #define PATIENCE (INT64_C(5) * 1000000000) /* ns */
 
 struct kt_open_socket {
-    struct kt_open_socket *next, **place;
+    struct kt_open_socket *next, *previous;
     int fd;
     bool is_awaited;
 };
@@ -39,10 +40,8 @@ struct kt_open_socket *kt_open_sockets_add(kt_open_sockets *sockets, int fd) {
     if (sockets->is_ending)
         (void)shutdown(fd, SHUT_RDWR);
     if (added) {
-        *added = (struct kt_open_socket){ .next = sockets->first, .place = &sockets->first, .fd = fd };
-        if (added->next)
-            added->next->place = &added->next;
-        sockets->first = added;
+        *added = (struct kt_open_socket){ .fd = fd };
+        KI_LIST_PREPEND(sockets->first, added);
     }
     ki_mutex_unlock(&sockets->mutex);
     return added;
@@ -52,9 +51,7 @@ void kt_open_sockets_remove(kt_open_sockets *sockets, struct kt_open_socket *soc
     if (!socket)
         return;
     ki_mutex_lock(&sockets->mutex);
-    *socket->place = socket->next;
-    if (socket->next)
-        socket->next->place = socket->place;
+    KI_LIST_REMOVE(sockets->first, socket);
     if (socket->is_awaited && --sockets->awaited == 0)
         ki_cond_broadcast(&sockets->ended);
     ki_mutex_unlock(&sockets->mutex);

@@ -3,6 +3,7 @@
 
 #include "src/base/assert.h"
 #include "src/base/error.h"
+#include "src/base/list.h"
 #include "src/base/memory.h"
 #include "testing/cluster/object.h"
 #include "testing/faults/stream.h"
@@ -264,13 +265,7 @@ static void free_stream(void *user) {
         *place = stream->next_ready;
     }
     KI_ASSERT(streams->count > 0);
-    KI_ASSERT(stream->previous ? stream->previous->next == stream : streams->first == stream);
-    if (stream->previous)
-        stream->previous->next = stream->next;
-    else
-        streams->first = stream->next;
-    if (stream->next)
-        stream->next->previous = stream->previous;
+    KI_LIST_REMOVE(streams->first, stream);
     if (--streams->count == 0)
         ki_cond_broadcast(&streams->emptied);
     kt_response_free(&stream->response);
@@ -305,10 +300,7 @@ struct MHD_Response *kt_stream_start(kt_streams *streams, struct MHD_Connection 
         ki_buffer_init(&stream->response.body, streams->allocator, 0);
         stream->ended = true;
     }
-    stream->next = streams->first;
-    if (stream->next)
-        stream->next->previous = stream;
-    streams->first = stream;
+    KI_LIST_PREPEND(streams->first, stream);
     streams->count++;
     if (response->watch)
         kt_watch_set_wake(stream->response.watch, wake_stream, stream);

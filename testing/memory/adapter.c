@@ -2,6 +2,7 @@
 #include "testing/memory/adapter.h"
 
 #include "src/base/error.h"
+#include "src/base/list.h"
 #include "src/base/memory.h"
 #include "testing/faults/stream.h"
 #include "testing/request/watch.h"
@@ -44,12 +45,7 @@ int64_t kt_memory_adapter_now_ms(const kt_memory_adapter *adapter) {
 
 static void free_stream(stream *s) {
     kt_memory_adapter *adapter = s->adapter;
-    if (s->previous)
-        s->previous->next = s->next;
-    else
-        adapter->first = s->next;
-    if (s->next)
-        s->next->previous = s->previous;
+    KI_LIST_REMOVE(adapter->first, s);
     ki_task_cancel(&s->readable);
     ki_timer_close(&s->due);
     kt_response_free(&s->response);
@@ -138,10 +134,7 @@ static stream *start_stream(kt_memory_adapter *adapter, kt_memory_call *call, co
     s->response = *response;
     snprintf(s->target, sizeof s->target, "%s", target);
     ki_task_init(&s->readable, adapter->engine, on_task, s);
-    s->next = adapter->first;
-    if (s->next)
-        s->next->previous = s;
-    adapter->first = s;
+    KI_LIST_PREPEND(adapter->first, s);
     kt_watch_set_wake(s->response.watch, wake_stream, s);
     return s;
 }

@@ -4,6 +4,7 @@
 
 #include "src/base/assert.h"
 #include "src/base/error.h"
+#include "src/base/list.h"
 #include "src/base/memory.h"
 
 #include <string.h>
@@ -49,17 +50,11 @@ static void release(kt_memory_call *call) {
 /* Stops all callbacks. The caller then calls release(), which frees the call after the last running callback. */
 static void finish(kt_memory_call *call) {
     KI_ASSERT(!call->over);
-    KI_ASSERT(call->previous ? call->previous->next == call : call->transport->first == call);
     call->over = true;
     ki_task_cancel(&call->arrival);
     ki_timer_close(&call->idle);
     ki_timer_close(&call->total);
-    if (call->previous)
-        call->previous->next = call->next;
-    else
-        call->transport->first = call->next;
-    if (call->next)
-        call->next->previous = call->previous;
+    KI_LIST_REMOVE(call->transport->first, call);
 }
 
 static void abandon(kt_memory_call *call) {
@@ -153,10 +148,7 @@ static ki_status memory_send(ki_transport *base, const ki_request *request, cons
         ki_free(allocator, call);
         return ki_error_no_memory(err, "sending a request");
     }
-    call->next = transport->first;
-    if (call->next)
-        call->next->previous = call;
-    transport->first = call;
+    KI_LIST_PREPEND(transport->first, call);
     touch(call);
     if (request->total_timeout_ns > 0)
         ki_timer_set(&call->total, ki_engine_now(transport->engine) + request->total_timeout_ns);

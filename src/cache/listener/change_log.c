@@ -3,6 +3,7 @@
 #include "src/cache/listener/change_log.h"
 
 #include "src/base/assert.h"
+#include "src/base/list.h"
 #include "src/base/memory.h"
 #include "src/object/object.h"
 
@@ -39,7 +40,7 @@ static bool is_in_order(const ki_change_log *log) {
     bool is = first <= published && (!log->head || (log->head->first <= first && log->published_tail));
     for (const ki_change_reader *reader = log->readers; is && reader; reader = reader->next) {
         uint64_t position = atomic_load(&reader->position);
-        is = first <= position && position <= published && *reader->at == reader &&
+        is = first <= position && position <= published && KI_LIST_HAS(reader) &&
              reader->resyncs + reader->unwanted <= published - position;
     }
     return is;
@@ -240,26 +241,17 @@ void ki_change_log_drop(ki_change_log *log) {
 
 void ki_change_log_attach(ki_change_log *log, ki_change_reader *reader) {
     ki_mutex_lock(&log->mutex);
-    KI_ASSERT(!reader->at);
     atomic_store(&reader->position, atomic_load(&log->published));
     reader->block = log->published_tail;
-    reader->next = log->readers;
-    reader->at = &log->readers;
-    if (reader->next)
-        reader->next->at = &reader->next;
-    log->readers = reader;
+    KI_LIST_PREPEND(log->readers, reader);
     ki_mutex_unlock(&log->mutex);
 }
 
 void ki_change_log_detach(ki_change_log *log, ki_change_reader *reader) {
-    bool was_in, has_rest = false;
+    bool has_rest = false;
     ki_mutex_lock(&log->mutex);
-    was_in = reader->at != NULL;
-    if (was_in) {
-        *reader->at = reader->next;
-        if (reader->next)
-            reader->next->at = reader->at;
-        reader->at = NULL;
+    if (KI_LIST_HAS(reader)) {
+        KI_LIST_REMOVE(log->readers, reader);
         has_rest = atomic_load(&log->first) < needed_from(log);
     }
     ki_mutex_unlock(&log->mutex);
@@ -280,7 +272,7 @@ static bool is_needed(const ki_change_log *log, uint64_t number) {
 static const ki_change *peek(ki_change_log *log, ki_change_reader *reader) {
     KI_HELD(&log->mutex);
     uint64_t number = atomic_load(&reader->position);
-    if (!reader->at || number == atomic_load(&log->published))
+    if (!KI_LIST_HAS(reader) || number == atomic_load(&log->published))
         return NULL;
     if (!reader->block)
         reader->block = log->head; /* it came before the first change */

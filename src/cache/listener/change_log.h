@@ -19,7 +19,7 @@ typedef struct ki_change_reader ki_change_reader;
 
 /* A place in the log. A zeroed one is in none. */
 struct ki_change_reader {
-    ki_change_reader *next, **at;
+    ki_change_reader *next, *previous;
     ki_change_block *block;    /* has the change before the place, or the one behind it; NULL: there was none */
     _Atomic uint64_t position; /* number of the next change to take */
     bool has_resyncs;          /* set under the change lock, before the first take */

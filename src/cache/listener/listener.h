@@ -45,8 +45,8 @@ struct ki_listener {
     char *name;
     const ki_listener_hooks *hooks;
     /* Written under the change lock. */
-    ki_listener *next, **at; /* in a list of the processor; `at` NULL: in none */
-    ki_processor *processor; /* that it was added to; NULL: none */
+    ki_listener *next, *previous; /* in a list of the processor */
+    ki_processor *processor;      /* that it was added to; NULL: none */
     ki_thread thread;
     bool started;
     bool has_thread; /* else its task delivers on the loop */

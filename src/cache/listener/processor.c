@@ -2,13 +2,12 @@
 #include "src/cache/listener/processor.h"
 
 #include "src/base/assert.h"
+#include "src/base/list.h"
 #include "src/cache/listener/listener.h"
 #include "src/object/object.h"
 
 ki_status ki_processor_init(ki_processor *processor, ki_engine *engine, int64_t resync_ns, ki_error *err) {
     *processor = (ki_processor){ .resync_ns = resync_ns };
-    processor->end = &processor->first;
-    processor->leaving_end = &processor->leaving;
     atomic_store(&processor->synced_at, UINT64_MAX);
     return ki_change_log_init(&processor->log, engine, err);
 }
@@ -54,27 +53,12 @@ void ki_processor_resync_begun(ki_processor *processor, int64_t now) {
 
 /* --- adding and removing ------------------------------------------------------------------------------------------ */
 
-static void append(ki_listener *listener, ki_listener ***end) {
-    KI_ASSERT(**end == NULL);
-    listener->next = NULL;
-    listener->at = *end;
-    **end = listener;
-    *end = &listener->next;
-}
-
-static void take_out(ki_listener *listener, ki_listener ***end) {
-    KI_ASSERT(*listener->at == listener);
-    *listener->at = listener->next;
-    *(listener->next ? &listener->next->at : end) = listener->at;
-    listener->at = NULL;
-}
-
 void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t desired_ns, int64_t now) {
-    KI_ASSERT(!listener->processor && !listener->at);
+    KI_ASSERT(!listener->processor);
     listener->processor = processor;
     listener->namespaces_reported = atomic_load(&processor->namespaces_count);
     ki_change_log_attach(&processor->log, &listener->reader);
-    append(listener, &processor->end);
+    KI_LIST_APPEND(processor->first, listener);
     listener->desired_resync_ns = desired_ns;
     bool lowers = desired_ns > 0 && (processor->resync_ns == 0 || desired_ns < processor->resync_ns);
     if (!lowers || processor->started) {
@@ -86,16 +70,16 @@ void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t de
 }
 
 bool ki_processor_remove(ki_processor *processor, ki_listener *listener) {
-    if (!listener->at)
+    if (!KI_LIST_HAS(listener))
         return false;
-    take_out(listener, &processor->end);
-    append(listener, &processor->leaving_end);
+    KI_LIST_REMOVE(processor->first, listener);
+    KI_LIST_APPEND(processor->leaving, listener);
     return true;
 }
 
 void ki_processor_forget(ki_processor *processor, ki_listener *listener) {
-    if (listener->at)
-        take_out(listener, &processor->leaving_end);
+    if (KI_LIST_HAS(listener))
+        KI_LIST_REMOVE(processor->leaving, listener);
 }
 
 size_t ki_processor_load(ki_processor *processor) {

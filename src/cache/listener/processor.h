@@ -19,10 +19,8 @@ typedef enum ki_mark {
 /* The listeners of one informer and its resync period. */
 struct ki_processor {
     ki_listener *first; /* active, in order of registration */
-    ki_listener **end;  /* the place for the next one */
     /* Removed, in that order; on_removed not called, or thread not joined yet. */
     ki_listener *leaving;
-    ki_listener **leaving_end;
     int64_t resync_ns; /* the informer's resync period; 0: no resyncs */
     bool started, threaded;
     bool has_news; /* listeners got something since the last ki_processor_wake. Loop only */

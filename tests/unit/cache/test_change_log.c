@@ -75,7 +75,7 @@ static bool has_more(stage *s, ki_change_reader *reader) {
 
 TEST(each_reader_takes_all_changes_in_order_at_its_own_pace) {
     stage s;
-    ki_change_reader fast = { .at = NULL }, slow = { .at = NULL };
+    ki_change_reader fast = { .next = NULL }, slow = { .next = NULL };
     int in = 0, out = 0, late = 0;
     open_stage(&s);
     ki_change_log_attach(&s.log, &fast);
@@ -100,7 +100,7 @@ TEST(each_reader_takes_all_changes_in_order_at_its_own_pace) {
 
 TEST(a_staged_change_is_taken_once_it_is_published) {
     stage s;
-    ki_change_reader reader = { .at = NULL };
+    ki_change_reader reader = { .next = NULL };
     open_stage(&s);
     ki_change_log_attach(&s.log, &reader);
     assert_int_equal(append(&s, 1), KI_OK);
@@ -118,7 +118,7 @@ TEST(dropped_changes_reach_nobody) {
     for (int published = 0; published < 90; published += 9) {
         for (int staged = 0; staged < 200; staged += 13) {
             stage s;
-            ki_change_reader reader = { .at = NULL };
+            ki_change_reader reader = { .next = NULL };
             open_stage(&s);
             ki_change_log_attach(&s.log, &reader);
             publish(&s, 0, published);
@@ -138,7 +138,7 @@ TEST(dropped_changes_reach_nobody) {
 
 TEST(a_new_reader_takes_what_is_published_later) {
     stage s;
-    ki_change_reader first = { .at = NULL }, second = { .at = NULL };
+    ki_change_reader first = { .next = NULL }, second = { .next = NULL };
     open_stage(&s);
     ki_change_log_attach(&s.log, &first);
     publish(&s, 0, 100);
@@ -154,7 +154,7 @@ TEST(a_new_reader_takes_what_is_published_later) {
 
 TEST(nothing_is_kept_for_a_reader_that_left) {
     stage s;
-    ki_change_reader stuck = { .at = NULL }, other = { .at = NULL };
+    ki_change_reader stuck = { .next = NULL }, other = { .next = NULL };
     open_stage(&s);
     ki_change_log_attach(&s.log, &stuck);
     ki_change_log_attach(&s.log, &other);
@@ -179,7 +179,7 @@ TEST(nothing_is_kept_for_a_reader_that_left) {
 
 TEST(an_append_without_memory_changes_nothing) {
     stage s;
-    ki_change_reader reader = { .at = NULL };
+    ki_change_reader reader = { .next = NULL };
     int failures = 0;
     open_stage(&s);
     ki_change_log_attach(&s.log, &reader);
@@ -201,7 +201,7 @@ TEST(an_append_without_memory_changes_nothing) {
 
 TEST(the_log_ends_with_changes_in_it) {
     stage s;
-    ki_change_reader reader = { .at = NULL };
+    ki_change_reader reader = { .next = NULL };
     open_stage(&s);
     ki_change_log_attach(&s.log, &reader);
     publish(&s, 0, 100);
