@@ -3,6 +3,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/options.h"
 #include "status/connections.h"
 #include "status/http/listen.h"
 #include "status/reply.h"
@@ -239,17 +240,6 @@ static void stop(void *user) {
     server->is_stopped = true;
 }
 
-static ki_status take_options(const ki_status_server_options *options, ki_status_server_options *ret_given,
-                              ki_error *err) {
-    *ret_given = (ki_status_server_options){ .size = sizeof *ret_given };
-    if (options && options->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID,
-                            "ki_status_server_options without a size: use KI_STATUS_SERVER_OPTIONS()");
-    if (options)
-        memcpy(ret_given, options, options->size < sizeof *ret_given ? options->size : sizeof *ret_given);
-    return KI_OK;
-}
-
 static ki_status start(ki_status_server *server, ki_factory *factory, const ki_status_server_options *given,
                        ki_error *err) {
     server->title = ki_strdup(&server->allocator, given->title ? given->title : "kinformer");
@@ -297,7 +287,7 @@ ki_status ki_status_server_new(ki_factory *factory, const ki_status_server_optio
     ki_status_server_options given;
     if (!factory || !ret_server)
         return ki_error_missing(err, "ki_status_server_new");
-    ki_status status = take_options(options, &given, err);
+    ki_status status = KI_OPTIONS_TAKE(options, &given, "KI_STATUS_SERVER_OPTIONS", err);
     if (status)
         return status;
     const ki_allocator *allocator = given.allocator ? given.allocator : &ki_allocator_default;

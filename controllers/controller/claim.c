@@ -4,6 +4,7 @@
 #include <kinformer/lister.h>
 
 #include "src/base/error.h"
+#include "src/base/options.h"
 #include "src/client/client.h"
 #include "src/object/resource_table.h"
 #include "src/object/unstructured.h"
@@ -161,7 +162,7 @@ ki_status ki_client_claim(ki_client *client, const ki_resource *owner_resource, 
                    .cause = KI_ERROR_INIT };
     ki_selector *selector = NULL;
     ki_object_list list = { NULL, 0, NULL };
-    ki_status status = ki_request_options_take(options, &self.options, err);
+    ki_status status = KI_OPTIONS_TAKE(options, &self.options, "KI_REQUEST_OPTIONS", err);
     if (!status)
         status = ki_selector_new(label_selector, NULL, &selector, err);
     if (!status)

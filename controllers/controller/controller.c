@@ -9,6 +9,7 @@
 #include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/options.h"
 #include "src/base/string_view.h"
 #include "src/engine/callback.h"
 
@@ -198,12 +199,8 @@ static void reap(ki_component *component) {
 /* --- new ---------------------------------------------------------------------------------------------------------- */
 
 static ki_status read_options(const ki_controller_options *options, ki_controller_options *ret_given, ki_error *err) {
-    *ret_given = (ki_controller_options){ .size = sizeof *ret_given };
-    if (!options || options->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID,
-                            "ki_controller_new without options, or options without a size: use "
-                            "KI_CONTROLLER_OPTIONS()");
-    memcpy(ret_given, options, options->size < sizeof *ret_given ? options->size : sizeof *ret_given);
+    if (KI_OPTIONS_TAKE(options, ret_given, "KI_CONTROLLER_OPTIONS", err))
+        return KI_ERR_INVALID;
     if (!ret_given->name || !ret_given->name[0] || !ki_str_is_utf8(ki_str_of(ret_given->name)))
         return ki_error_set(err, KI_ERR_INVALID, "a controller needs a name, in UTF-8");
     if (!ret_given->reconcile)
@@ -425,18 +422,6 @@ ki_workqueue *ki_controller_queue(ki_controller *controller) {
     return controller->queue;
 }
 
-/* Copies the options of a watch; NULL: none. */
-static ki_status take_watch(const ki_controller_watch_options *options, ki_controller_watch_options *ret_given,
-                            ki_error *err) {
-    *ret_given = (ki_controller_watch_options){ .size = sizeof *ret_given };
-    if (options && options->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID,
-                            "ki_controller_watch_options without a size: use KI_CONTROLLER_WATCH()");
-    if (options)
-        memcpy(ret_given, options, options->size < sizeof *ret_given ? options->size : sizeof *ret_given);
-    return KI_OK;
-}
-
 static ki_status watch(ki_controller *controller, ki_informer *informer, const ki_controller_watch_options *given,
                        ki_error *err) {
     ki_source *source = NULL;
@@ -461,7 +446,7 @@ ki_status ki_controller_watch(ki_controller *controller, ki_informer *informer,
         return ki_error_set(err, KI_ERR_INVALID, "ki_controller_watch without a controller, or without an informer");
     if (ki_engine_check_process(controller->engine, err))
         return KI_ERR_STATE;
-    ki_status status = take_watch(options, &given, err);
+    ki_status status = KI_OPTIONS_TAKE(options, &given, "KI_CONTROLLER_WATCH", err);
     if (!status && given.informer_options)
         status = ki_error_set(err, KI_ERR_INVALID, "informer options of a watch of an informer that exists");
     return status ? status : watch(controller, informer, &given, err);
@@ -471,7 +456,7 @@ ki_status ki_controller_watch(ki_controller *controller, ki_informer *informer,
 static ki_status make_informer(ki_controller *controller, const ki_resource *resource,
                                const ki_controller_watch_options *options, ki_controller_watch_options *ret_given,
                                ki_informer **ret_informer, ki_error *err) {
-    ki_status status = take_watch(options, ret_given, err);
+    ki_status status = KI_OPTIONS_TAKE(options, ret_given, "KI_CONTROLLER_WATCH", err);
     if (!status && (ret_given->owner || ret_given->map))
         status = ki_error_set(err, KI_ERR_INVALID,
                               "controller %s: an owner or a map function is for "

@@ -3,6 +3,7 @@
 #include <kinformer-controllers/controller.h>
 
 #include "src/base/error.h"
+#include "src/base/options.h"
 #include "src/cache/informer/shared_informer.h"
 #include "src/client/client.h"
 #include "src/factory/verbs.h"
@@ -150,7 +151,7 @@ ki_status ki_client_create_or_update(ki_client *client, ki_informer *informer, k
     else if (!object)
         status = ki_error_no_memory(&cause, "making an object");
     if (!status)
-        status = ki_request_options_take(options, &self.options, &cause);
+        status = KI_OPTIONS_TAKE(options, &self.options, "KI_REQUEST_OPTIONS", &cause);
     if (!status) {
         self.options.informer = informer;
         self.resource = ki_informer_resource(informer);

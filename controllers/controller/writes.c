@@ -4,6 +4,7 @@
 
 #include "src/base/buffer.h"
 #include "src/base/error.h"
+#include "src/base/options.h"
 #include "src/client/client.h"
 #include "src/factory/verbs.h"
 #include "src/object/json.h"
@@ -148,7 +149,7 @@ ki_status ki_client_remove_finalizer(ki_client *client, const ki_resource *resou
 static ki_status apply(ki_client *client, const ki_resource *resource, ki_unstructured *object, const ki_object *like,
                        const ki_request_options *given, const char *subresource, ki_object **ret_obj, ki_error *err) {
     ki_request_options options;
-    ki_status status = ki_request_options_take(given, &options, err);
+    ki_status status = KI_OPTIONS_TAKE(given, &options, "KI_REQUEST_OPTIONS", err);
     if (status) {
         ki_unstructured_free(object);
         return status;

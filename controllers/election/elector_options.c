@@ -3,6 +3,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -67,10 +68,9 @@ static ki_status check_times(const ki_elector_options *given, ki_error *err) {
 }
 
 ki_status ki_elector_take_options(const ki_elector_options *options, ki_elector_options *ret_given, ki_error *err) {
-    ki_elector_options given = { .size = sizeof given };
-    if (options->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_elector_options without a size: use KI_ELECTOR_OPTIONS()");
-    memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    ki_elector_options given;
+    if (KI_OPTIONS_TAKE(options, &given, "KI_ELECTOR_OPTIONS", err))
+        return KI_ERR_INVALID;
     if (!given.lease_duration_ms)
         given.lease_duration_ms = KI_LEASE_DURATION_MS;
     if (!given.renew_deadline_ms)

@@ -8,6 +8,7 @@
 #include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/options.h"
 #include "src/factory/component.h"
 
 #include <stdio.h>
@@ -369,11 +370,8 @@ static void stop(ki_component *self) {
 
 static ki_status take_options(const ki_event_recorder_options *options, ki_event_recorder_options *ret_given,
                               ki_error *err) {
-    *ret_given = (ki_event_recorder_options){ .size = sizeof *ret_given };
-    if (!options || options->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID,
-                            "ki_event_recorder_options without a size: use KI_EVENT_RECORDER_OPTIONS()");
-    memcpy(ret_given, options, options->size < sizeof *ret_given ? options->size : sizeof *ret_given);
+    if (KI_OPTIONS_TAKE(options, ret_given, "KI_EVENT_RECORDER_OPTIONS", err))
+        return KI_ERR_INVALID;
     const struct {
         const char *name, *text;
         size_t max;

@@ -4,6 +4,7 @@
 
 #include "src/base/assert.h"
 #include "src/base/memory.h"
+#include "src/base/options.h"
 
 #include <limits.h>
 #include <string.h>
@@ -173,11 +174,8 @@ ki_status ki_workqueue_add_rate_limited(ki_workqueue *queue, const void *key) {
 }
 
 ki_status ki_workqueue_add_with(ki_workqueue *queue, const void *key, const ki_add_options *options) {
-    ki_add_options given = { .size = 0 };
-    if (options) {
-        if (options->size == 0)
-            return KI_ERR_INVALID;
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
-    }
+    ki_add_options given;
+    if (KI_OPTIONS_TAKE(options, &given, "KI_ADD_OPTIONS", NULL))
+        return KI_ERR_INVALID;
     return add_key(queue, key, &given, given.after_ms != 0);
 }

@@ -4,9 +4,8 @@
 #include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/options.h"
 #include "src/base/string_view.h"
-
-#include <string.h>
 
 /* --- new ---------------------------------------------------------------------------------------------------------- */
 
@@ -95,16 +94,13 @@ static void destroy(ki_workqueue *queue) {
 
 ki_status ki_workqueue_new(ki_engine *engine, const ki_workqueue_options *options, ki_workqueue **ret_queue,
                            ki_error *err) {
-    ki_workqueue_options given = { .size = 0 };
+    ki_workqueue_options given;
     if (!engine || !ret_queue)
         return ki_error_set(err, KI_ERR_INVALID, "ki_workqueue_new: engine or ret_queue is NULL");
     if (ki_engine_check_process(engine, err))
         return KI_ERR_STATE;
-    if (options) {
-        if (options->size == 0)
-            return ki_error_set(err, KI_ERR_INVALID, "ki_workqueue_options without a size: use KI_WORKQUEUE_OPTIONS()");
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
-    }
+    if (KI_OPTIONS_TAKE(options, &given, "KI_WORKQUEUE_OPTIONS", err))
+        return KI_ERR_INVALID;
     const ki_allocator *allocator = ki_engine_allocator(engine);
     ki_workqueue *queue = ki_alloc_zero(allocator, sizeof *queue);
     if (!queue)

@@ -5,6 +5,7 @@
 #include "src/base/buffer.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/options.h"
 
 #include <kinformer/version.h>
 
@@ -226,11 +227,8 @@ static ki_status take_options(const ki_config_options *options, ki_config **ret_
     memset(ret_given, 0, sizeof *ret_given);
     if (!ret_config)
         return ki_error_set(err, KI_ERR_INVALID, "ret_config is NULL");
-    if (!options)
-        return KI_OK;
-    if (options->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_config_options without a size: use KI_CONFIG_OPTIONS()");
-    memcpy(ret_given, options, options->size < sizeof *ret_given ? options->size : sizeof *ret_given);
+    if (KI_OPTIONS_TAKE(options, ret_given, "KI_CONFIG_OPTIONS", err))
+        return KI_ERR_INVALID;
     if ((ret_given->as_group_count && !ret_given->as_groups) ||
         (ret_given->as_user_extra_count && !ret_given->as_user_extra))
         return ki_error_set(err, KI_ERR_INVALID, "as_groups or as_user_extra: a count without a list");

@@ -6,6 +6,7 @@
 #include "src/auth/config.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/options.h"
 #include "src/base/refcount.h"
 #include "src/object/json_library.h"
 #include "src/transport/curl.h"
@@ -167,13 +168,11 @@ static ki_status make(ki_engine *engine, const ki_config *config, ki_transport *
 
 ki_status ki_client_new_on(const ki_config *config, ki_transport *transport, const ki_client_options *options,
                            ki_client **ret_client, ki_error *err) {
-    ki_client_options given = { .size = sizeof given };
+    ki_client_options given;
     if (!ret_client)
         return ki_error_set(err, KI_ERR_INVALID, "ki_client_new: ret_client is NULL");
-    if (options && options->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_client_options without a size: use KI_CLIENT_OPTIONS()");
-    if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    if (KI_OPTIONS_TAKE(options, &given, "KI_CLIENT_OPTIONS", err))
+        return KI_ERR_INVALID;
     ki_engine *engine = given.engine;
     ki_status status = engine ? ki_engine_check_process(engine, err) : KI_OK;
     if (!engine)

@@ -58,10 +58,6 @@ void ki_client_limit_of(const ki_config *config, int per_second, int burst, int 
 /* Computes the bound of requests in flight from an option; SIZE_MAX: none. */
 size_t ki_client_in_flight_of(int requests_in_flight);
 
-/* Copies options of any known size; NULL: none. Errors: KI_ERR_INVALID (no size). */
-KI_INTERNAL_API ki_status ki_request_options_take(const ki_request_options *given, ki_request_options *ret_options,
-                                                  ki_error *err);
-
 /* Ends every request with KI_ERR_CANCELLED. Loop only. */
 void ki_client_cancel_all(ki_client *client);
 

@@ -12,6 +12,7 @@
 #include "src/base/error.h"
 #include "src/base/list.h"
 #include "src/base/memory.h"
+#include "src/base/options.h"
 
 #include <stdio.h>
 
@@ -304,15 +305,13 @@ static void begin_fetch(ki_task *task, void *user) {
 
 ki_status ki_discovery_new(ki_client *client, const ki_discovery_options *options, ki_discovery **ret_discovery,
                            ki_error *err) {
-    ki_discovery_options given = { .size = sizeof given };
+    ki_discovery_options given;
     if (!client || !ret_discovery)
         return ki_error_set(err, KI_ERR_INVALID, "ki_discovery_new: client or ret_discovery is NULL");
     if (ki_engine_check_process(client->engine, err))
         return KI_ERR_STATE;
-    if (options && options->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_discovery_options without a size: use KI_DISCOVERY_OPTIONS()");
-    if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    if (KI_OPTIONS_TAKE(options, &given, "KI_DISCOVERY_OPTIONS", err))
+        return KI_ERR_INVALID;
     ki_discovery *discovery = ki_alloc_zero(client->allocator, sizeof *discovery);
     if (!discovery)
         return ki_error_no_memory(err, "making a discovery");

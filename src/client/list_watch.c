@@ -2,10 +2,9 @@
 #include <kinformer/parts/list_watch.h>
 
 #include "src/base/error.h"
+#include "src/base/options.h"
 #include "src/client/client.h"
 #include "src/client/http_list_watch.h"
-
-#include <string.h>
 
 static ki_status make(ki_client *client, ki_selection *selection, const ki_informer_options *options,
                       ki_list_watch **ret_list_watch, ki_error *err) {
@@ -27,16 +26,14 @@ static ki_status make(ki_client *client, ki_selection *selection, const ki_infor
 
 ki_status ki_list_watch_new(ki_client *client, const ki_resource *resource, const ki_informer_options *options,
                             ki_list_watch **ret_list_watch, ki_error *err) {
-    ki_informer_options given = { .size = sizeof given };
+    ki_informer_options given;
     if (!client || !resource || !ret_list_watch)
         return ki_error_missing(err, "ki_list_watch_new");
-    if (options && options->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options without a size: use KI_INFORMER_OPTIONS()");
+    if (KI_OPTIONS_TAKE(options, &given, "KI_INFORMER_OPTIONS", err))
+        return KI_ERR_INVALID;
     ki_status status = ki_engine_check_process(client->engine, err);
     if (status)
         return status;
-    if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
     ki_selection *selection = NULL;
     status = ki_selection_new(client->allocator, resource, &given, &selection, err);
     if (status)

@@ -20,6 +20,7 @@
 #include "src/base/error.h"
 #include "src/base/list.h"
 #include "src/base/memory.h"
+#include "src/base/options.h"
 #include "src/wire/list_decoder.h"
 #include "src/wire/status.h"
 
@@ -470,24 +471,11 @@ void ki_pending_request_cancel(ki_pending_request *pending) {
     ki_mutex_unlock(&client->mutex);
 }
 
-ki_status ki_request_options_take(const ki_request_options *given, ki_request_options *ret_options, ki_error *err) {
-    *ret_options = (ki_request_options){ .size = sizeof *ret_options };
-    if (given && given->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_request_options without a size: use KI_REQUEST_OPTIONS()");
-    if (given)
-        memcpy(ret_options, given, given->size < sizeof *ret_options ? given->size : sizeof *ret_options);
-    ret_options->size = sizeof *ret_options;
-    return KI_OK;
-}
-
 /* Copies the caller's structs. Members that an older program's struct lacks become zero. */
 static ki_status take_request(const ki_client_request *given, ki_client_request *request, ki_request_options *options,
                               ki_error *err) {
-    *request = (ki_client_request){ .size = 0 };
-    if (given->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_client_request without a size: use KI_CLIENT_REQUEST()");
-    memcpy(request, given, given->size < sizeof *request ? given->size : sizeof *request);
-    return ki_request_options_take(request->options, options, err);
+    ki_status status = KI_OPTIONS_TAKE(given, request, "KI_CLIENT_REQUEST", err);
+    return status ? status : KI_OPTIONS_TAKE(request->options, options, "KI_REQUEST_OPTIONS", err);
 }
 
 static ki_pending_request *new_pending(ki_client *client, const ki_client_request *request,

@@ -6,10 +6,10 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
+#include "src/base/options.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -86,14 +86,11 @@ static void close_descriptors(ki_engine *engine) {
 }
 
 ki_status ki_engine_new(const ki_engine_options *options, ki_engine **ret_engine, ki_error *err) {
-    ki_engine_options given = { .size = 0 };
+    ki_engine_options given;
     if (!ret_engine)
         return ki_error_set(err, KI_ERR_INVALID, "ki_engine_new: ret_engine is NULL");
-    if (options) {
-        if (options->size == 0)
-            return ki_error_set(err, KI_ERR_INVALID, "ki_engine_options without a size: use KI_ENGINE_OPTIONS()");
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
-    }
+    if (KI_OPTIONS_TAKE(options, &given, "KI_ENGINE_OPTIONS", err))
+        return KI_ERR_INVALID;
     ki_status status = check_options(&given, err);
     if (status)
         return status;

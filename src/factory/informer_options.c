@@ -3,6 +3,7 @@
 
 #include "src/base/backoff.h"
 #include "src/base/error.h"
+#include "src/base/options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,11 +34,8 @@ static ki_status check_backoff(int64_t first_ms, int64_t longest_ms, ki_error *e
 }
 
 ki_status ki_factory_options_complete(const ki_factory_options *options, ki_factory_options *ret_given, ki_error *err) {
-    *ret_given = (ki_factory_options){ .size = sizeof *ret_given };
-    if (options && options->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_factory_options without a size: use KI_FACTORY_OPTIONS()");
-    if (options)
-        memcpy(ret_given, options, options->size < sizeof *ret_given ? options->size : sizeof *ret_given);
+    if (KI_OPTIONS_TAKE(options, ret_given, "KI_FACTORY_OPTIONS", err))
+        return KI_ERR_INVALID;
     if (ret_given->engine && (ret_given->log || ret_given->allocator))
         return ki_error_set(err, KI_ERR_INVALID, "ki_factory_options: .%s beside .engine; set it in KI_ENGINE_OPTIONS",
                             ret_given->log ? "log" : "allocator");
@@ -73,11 +71,9 @@ static void apply(const ki_factory_options *factory, const ki_resource *resource
 
 ki_status ki_informer_options_complete(const ki_informer_options *options, const ki_factory_options *factory,
                                        const ki_resource *resource, ki_informer_options *ret_given, ki_error *err) {
-    ki_informer_options given = { .size = sizeof given };
-    if (options && options->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options without a size: use KI_INFORMER_OPTIONS()");
-    if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    ki_informer_options given;
+    if (KI_OPTIONS_TAKE(options, &given, "KI_INFORMER_OPTIONS", err))
+        return KI_ERR_INVALID;
     apply(factory, resource, &given);
     if (given.namespace_set && given.namespace_name)
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .namespace_name beside .namespace_set");

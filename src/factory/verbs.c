@@ -5,6 +5,7 @@
 #include <kinformer/lister.h>
 
 #include "src/base/error.h"
+#include "src/base/options.h"
 #include "src/client/outgoing.h"
 #include "src/object/body.h"
 #include "src/object/json.h"
@@ -42,7 +43,7 @@ typedef struct work {
 static ki_status begin(work *self, const ki_request_options *given, ki_error *err) {
     ki_status status = !self->client || !self->request.resource
                            ? ki_error_set(err, KI_ERR_INVALID, "a request without a client or a resource")
-                           : ki_request_options_take(given, &self->options, err);
+                           : KI_OPTIONS_TAKE(given, &self->options, "KI_REQUEST_OPTIONS", err);
     const ki_informer *informer = status ? NULL : self->options.informer;
     if (informer && ki_resource_is_complete(self->request.resource) &&
         ki_resource_is_complete(ki_informer_resource(informer)) &&

@@ -3,6 +3,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/options.h"
 #include "src/object/object.h"
 
 #include <stdio.h>
@@ -32,12 +33,9 @@ ki_status ki_object_format_new(const ki_allocator *allocator, const ki_object_fo
                                ki_object_format **ret_format, ki_error *err) {
     if (!ret_format)
         return ki_error_missing(err, "ki_object_format_new");
-    ki_object_format_options given = { .size = sizeof given };
-    if (options && options->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID,
-                            "ki_object_format_options without a size: use KI_OBJECT_FORMAT_OPTIONS()");
-    if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    ki_object_format_options given;
+    if (KI_OPTIONS_TAKE(options, &given, "KI_OBJECT_FORMAT_OPTIONS", err))
+        return KI_ERR_INVALID;
     if (!allocator)
         allocator = &ki_allocator_default;
     bool has_view = given.view && given.view->path;

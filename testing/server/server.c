@@ -5,6 +5,7 @@
 #include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/options.h"
 #include "src/object/json_library.h"
 #include "testing/faults/fault.h"
 #include "testing/server/own_request.h"
@@ -206,15 +207,11 @@ static ki_status start(ki_testing_server *server, const ki_testing_server_option
 
 ki_status ki_testing_server_new(const ki_testing_server_options *options, ki_testing_server **ret_server,
                                 ki_error *err) {
-    ki_testing_server_options own = { .size = sizeof own };
+    ki_testing_server_options own;
     if (!ret_server)
         return ki_error_set(err, KI_ERR_INVALID, "ki_testing_server_new: ret_server is NULL");
-    if (options) {
-        if (options->size == 0 || options->size > sizeof own) {
-            return ki_error_set(err, KI_ERR_INVALID, "ki_testing_server_options was not set by its macro");
-        }
-        memcpy(&own, options, options->size);
-    }
+    if (KI_OPTIONS_TAKE(options, &own, "KI_TESTING_SERVER_OPTIONS", err))
+        return KI_ERR_INVALID;
     if (ki_json_check_library(err))
         return KI_ERR_UNSUPPORTED;
     const ki_allocator *allocator = own.allocator ? own.allocator : &ki_allocator_default;

@@ -1,5 +1,6 @@
 /* registration.c: adds and removes handlers of an informer, and reports their progress. */
 #include "src/base/error.h"
+#include "src/base/options.h"
 #include "src/cache/informer/informer_parts.h"
 #include "src/cache/listener/listener.h"
 #include "src/object/keep.h"
@@ -84,17 +85,13 @@ static bool is_called(const ki_handler *handler) {
            handler->on_namespaces_synced;
 }
 
-static ki_status check_handler(const ki_handler *handler, const ki_registration_options *options, ki_keep keep,
-                               ki_error *err) {
+static ki_status check_handler(const ki_handler *handler, ki_keep keep, ki_error *err) {
     if (!handler)
         return ki_error_set(err, KI_ERR_INVALID, "a registration without a handler");
     if (!is_called(handler))
         return ki_error_set(err, KI_ERR_INVALID,
                             "a handler without a function: set on_add, on_update, on_delete, on_synced, on_changed or "
                             "on_namespaces_synced");
-    if (options && options->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID,
-                            "ki_registration_options without a size: use KI_REGISTRATION_OPTIONS()");
     if (keep == KI_KEEP_KEYS && handler->filter)
         return ki_error_set(err, KI_ERR_INVALID, "a handler with a filter, but the cache keeps only the keys");
     return KI_OK;
@@ -103,15 +100,15 @@ static ki_status check_handler(const ki_handler *handler, const ki_registration_
 ki_status ki_informer_add_handler(ki_informer *informer, const ki_handler *handler, void *user,
                                   const ki_registration_options *options, ki_registration *ret_registration,
                                   ki_error *err) {
-    ki_status status = informer ? check_handler(handler, options, informer->options.given.keep, err)
+    ki_status status = informer ? check_handler(handler, informer->options.given.keep, err)
                                 : ki_error_missing(err, "ki_informer_add_handler");
     if (status)
         return status;
     if (ki_engine_check_process(informer->options.engine, err))
         return KI_ERR_STATE;
-    ki_registration_options given = { .size = sizeof given };
-    if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    ki_registration_options given;
+    if (KI_OPTIONS_TAKE(options, &given, "KI_REGISTRATION_OPTIONS", err))
+        return KI_ERR_INVALID;
     ki_listener_options listener_options = {
         .engine = informer->options.engine,
         .informer = informer,

@@ -3,6 +3,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/options.h"
 #include "src/object/object.h"
 
 #include <string.h>
@@ -99,13 +100,11 @@ bool ki_fifo_look_at_failed(ki_fifo *fifo, const ki_queued_list *list) {
 /* ---- new, free ---- */
 
 ki_status ki_queue_new(const ki_queue_options *options, ki_queue **ret_queue, ki_error *err) {
-    ki_queue_options given = { .size = sizeof given };
+    ki_queue_options given;
     if (!ret_queue)
         return ki_error_missing(err, "ki_queue_new");
-    if (options && options->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_queue_options without a size: use KI_QUEUE_OPTIONS()");
-    if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    if (KI_OPTIONS_TAKE(options, &given, "KI_QUEUE_OPTIONS", err))
+        return KI_ERR_INVALID;
     if (given.kind != KI_QUEUE_IN_ORDER && given.kind != KI_QUEUE_DELTA_FIFO)
         return ki_error_set(err, KI_ERR_INVALID, "%d is no kind of queue", (int)given.kind);
     if (!given.allocator)

@@ -5,8 +5,7 @@
 #include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
-
-#include <string.h>
+#include "src/base/options.h"
 
 enum {
     RETRY_SLICE = 64 /* failed items that one step queues again */
@@ -195,13 +194,11 @@ void ki_process_loop_close(ki_process_loop *loop) {
 
 ki_status ki_process_loop_new(const ki_process_loop_options *options, ki_process_loop **ret_loop, ki_error *err) {
     static const ki_process_loop_hooks none = { .on_drained = NULL };
-    ki_process_loop_options given = { .size = sizeof given };
+    ki_process_loop_options given;
     if (!ret_loop || !options)
         return ki_error_missing(err, "ki_process_loop_new");
-    if (options->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID,
-                            "ki_process_loop_options without a size: use KI_PROCESS_LOOP_OPTIONS()");
-    memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    if (KI_OPTIONS_TAKE(options, &given, "KI_PROCESS_LOOP_OPTIONS", err))
+        return KI_ERR_INVALID;
     if (!given.engine || !given.queue || !given.process)
         return ki_error_missing(err, "ki_process_loop_new");
     if (ki_engine_check_process(given.engine, err))

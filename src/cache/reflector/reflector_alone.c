@@ -6,6 +6,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/options.h"
 
 typedef struct reflector_alone {
     ki_reflector reflector; /* first */
@@ -98,12 +99,11 @@ static ki_status open_reflector(reflector_alone *alone, ki_reflector_options *gi
 }
 
 ki_status ki_reflector_new(const ki_reflector_options *options, ki_reflector **ret_reflector, ki_error *err) {
-    ki_reflector_options given = { .size = sizeof given };
+    ki_reflector_options given;
     if (!ret_reflector || !options)
         return ki_error_missing(err, "ki_reflector_new");
-    if (options->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_reflector_options without a size: use KI_REFLECTOR_OPTIONS()");
-    memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    if (KI_OPTIONS_TAKE(options, &given, "KI_REFLECTOR_OPTIONS", err))
+        return KI_ERR_INVALID;
     if (!given.engine || (!given.queue && !given.store))
         return ki_error_missing(err, "ki_reflector_new");
     if (given.queue && given.store)

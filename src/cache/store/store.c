@@ -5,6 +5,7 @@
 #include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/options.h"
 #include "src/cache/store/index_build.h"
 #include "src/cache/store/published.h"
 #include "src/object/format.h"
@@ -81,13 +82,11 @@ no_lock:
 }
 
 ki_status ki_store_new(const ki_store_options *options, ki_store **ret_store, ki_error *err) {
-    ki_store_options given = { .size = sizeof given };
+    ki_store_options given;
     if (!ret_store)
         return ki_error_missing(err, "ki_store_new");
-    if (options && options->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_store_options without a size: use KI_STORE_OPTIONS()");
-    if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    if (KI_OPTIONS_TAKE(options, &given, "KI_STORE_OPTIONS", err))
+        return KI_ERR_INVALID;
     const ki_allocator *allocator = given.allocator ? given.allocator : &ki_allocator_default;
     ki_store *store = ki_alloc_zero(allocator, sizeof *store);
     ki_published *shared = ki_alloc_zero(allocator, sizeof *shared);
