@@ -2,16 +2,15 @@
  * loop calls the caller's condition. After the wait the condition is never called again. */
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/refcount.h"
 #include "src/cache/informer/informer_parts.h"
 #include "src/cache/informer/shared_informer.h"
 #include "src/engine/callback.h"
 
-#include <stdatomic.h>
-
 typedef struct until {
     const ki_allocator *allocator;
     ki_informer *informer;
-    _Atomic int holders;     /* 2: the handler and the waiting thread */
+    ki_refcount refs;        /* of the handler and the waiting thread */
     ki_mutex condition_lock; /* held while the condition is called */
     bool is_done;            /* under `condition_lock` */
     ki_wait_condition condition;
@@ -21,7 +20,7 @@ typedef struct until {
 
 static void release(void *user) {
     until *self = user;
-    if (atomic_fetch_sub(&self->holders, 1) > 1)
+    if (!ki_refcount_dec(&self->refs))
         return;
     ki_mutex_destroy(&self->condition_lock);
     ki_free(self->allocator, self);
@@ -59,7 +58,8 @@ static ki_status begin(ki_informer *informer, ki_wait_condition condition, void 
     if (!self)
         return ki_error_no_memory(err, "waiting for a condition");
     *self = (until){ .allocator = allocator, .informer = informer, .condition = condition, .user = user };
-    atomic_init(&self->holders, 2);
+    ki_refcount_init(&self->refs);
+    ki_refcount_inc(&self->refs); /* the handler's */
     ki_status status = ki_mutex_init(&self->condition_lock, err);
     if (status) {
         ki_free(allocator, self);
