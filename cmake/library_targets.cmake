@@ -17,6 +17,7 @@ function(ki_library name)
     add_library(${name}-objects OBJECT ${ARGN})
     ki_target(${name}-objects)
     target_compile_definitions(${name}-objects PRIVATE _GNU_SOURCE)
+    target_compile_options(${name}-objects PRIVATE -fno-semantic-interposition) # exported functions are inlined inside, too
     target_include_directories(${name}-objects PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 
     add_library(${name}-static STATIC $<TARGET_OBJECTS:${name}-objects>)

@@ -59,7 +59,7 @@ struct http_call {
     int inside;     /* functions on the stack that use the call */
     ki_list_decoder *list;
     ki_timer silence; /* for a list: LIST_SILENCE_S */
-    int64_t last_object_at;
+    int64_t last_object_at, retry_after_ms;
     ki_watch_decoder *watch;
     ki_list_handler list_handler;
     ki_watch_handler watch_handler;
@@ -67,16 +67,14 @@ struct http_call {
         ki_buffer bytes; /* not decoded yet, from `at` on: the step had no work left, or the receiver holds */
         size_t at;
     } rest;
-    ki_task decode_task; /* decodes `rest` */
-    bool is_held;        /* the receiver accepts no more objects for now */
-    int64_t read_until;  /* everything that had arrived by then is delivered; `rest` may lack decoding; -1: reported */
+    ki_task decode_task;     /* decodes `rest` */
+    bool in_stream, is_held; /* held: the receiver accepts no more objects for now */
+    int64_t read_until; /* everything that had arrived by then is delivered; `rest` may lack decoding; -1: reported */
     ki_kept_error end_error; /* of a response that has ended, before `rest` is decoded; none: the body is complete */
     int status;              /* HTTP status; 0 before the response's head */
-    int64_t retry_after_ms;
     ki_buffer error_body;
     ki_error *failure; /* while bytes are decoded: where a decoder's callback puts its error */
-    bool in_stream;
-    const char *verb; /* "list" or "watch" */
+    const char *verb;  /* "list" or "watch" */
 };
 
 /* --- new, closed, freed ------------------------------------------------------------------------------------------- */

@@ -136,10 +136,10 @@ static ki_status gather(const ki_informer *informer, handler_pending **ret_handl
         return KI_ERR_NO_MEMORY;
     for (const ki_listener *listener = informer->registry.first; listener; listener = listener->next_registered) {
         size_t at = 0;
-        while (at < count && strcmp(handlers[at].name, listener->name) != 0)
+        while (at < count && strcmp(handlers[at].name, listener->given.name) != 0)
             at++;
         if (at == count) {
-            handlers[at] = (handler_pending){ .name = ki_strdup(allocator, listener->name) };
+            handlers[at] = (handler_pending){ .name = ki_strdup(allocator, listener->given.name) };
             if (!handlers[at].name) {
                 free_pending(allocator, handlers, count);
                 return KI_ERR_NO_MEMORY;

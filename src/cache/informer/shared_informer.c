@@ -527,9 +527,9 @@ static ki_listener *next_to_join(ki_informer *informer) {
     ki_listener *lists[] = { informer->processor.first, informer->processor.leaving };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         for (ki_listener *listener = lists[i]; listener; listener = listener->next) {
-            if (!listener->has_thread || listener->is_joined)
+            if (!listener->thread.is_own || listener->thread.is_joined)
                 continue;
-            listener->is_joined = true;
+            listener->thread.is_joined = true;
             return listener;
         }
     }

@@ -42,25 +42,25 @@ ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_
     ki_listener *listener = ki_alloc_zero(allocator, sizeof *listener);
     if (!listener)
         return ki_error_no_memory(err, "adding a handler");
-    listener->name = ki_strdup(allocator, name ? name : "handler");
-    ki_status status = listener->name ? KI_OK : ki_error_no_memory(err, "adding a handler");
+    listener->given.name = ki_strdup(allocator, name ? name : "handler");
+    ki_status status = listener->given.name ? KI_OK : ki_error_no_memory(err, "adding a handler");
     if (!status)
-        status = make_selector(options, &listener->selector, err);
+        status = make_selector(options, &listener->given.selector, err);
     if (!status)
         status = make_locks(listener, err);
     if (status) {
-        ki_selector_free(listener->selector);
-        ki_free(allocator, listener->name);
+        ki_selector_free(listener->given.selector);
+        ki_free(allocator, listener->given.name);
         ki_free(allocator, listener);
         return status;
     }
     listener->engine = options->engine;
     listener->informer = options->informer;
     listener->deferred = options->deferred;
-    listener->owner = options->owner;
-    listener->handler = *options->handler;
-    listener->user = options->user;
-    listener->on_loop = options->registration->on_loop;
+    listener->given.owner = options->owner;
+    listener->given.handler = *options->handler;
+    listener->given.user = options->user;
+    listener->given.on_loop = options->registration->on_loop;
     listener->hooks = options->hooks;
     ki_task_init(&listener->task, options->engine, run_turn, listener);
     *ret_listener = listener;
@@ -69,9 +69,9 @@ ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_
 
 /* Ends the replay. Returns its snapshot, with the reference, or NULL. */
 static ki_snapshot *end_replay(ki_listener *listener) {
-    ki_snapshot *replay = listener->replay;
-    listener->replay = NULL;
-    atomic_store(&listener->to_replay, 0);
+    ki_snapshot *replay = listener->replay.snapshot;
+    listener->replay.snapshot = NULL;
+    atomic_store(&listener->replay.left, 0);
     return replay;
 }
 
@@ -92,11 +92,11 @@ static void leave_log(ki_listener *listener) {
 static void call_on_removed(ki_listener *listener) {
     KI_ASSERT(!listener->is_closed);
     listener->is_closed = true;
-    if (!listener->handler.on_removed)
+    if (!listener->given.handler.on_removed)
         return;
     ki_callback callback;
-    ki_callback_enter(&callback, listener->owner);
-    listener->handler.on_removed(listener->user);
+    ki_callback_enter(&callback, listener->given.owner);
+    listener->given.handler.on_removed(listener->given.user);
     ki_callback_leave(&callback);
 }
 
@@ -107,7 +107,7 @@ void ki_listener_discard(ki_listener *listener) {
 }
 
 void ki_listener_free(ki_listener *listener) {
-    KI_ASSERT(!listener->thread.started);
+    KI_ASSERT(!listener->thread.thread.started);
     drop_replay(listener, false);
     if (!listener->is_closed)
         call_on_removed(listener);
@@ -115,23 +115,23 @@ void ki_listener_free(ki_listener *listener) {
     leave_log(listener);
     ki_semaphore_destroy(&listener->wake_up);
     ki_mutex_destroy(&listener->mutex);
-    ki_selector_free(listener->selector);
-    ki_free(allocator, listener->name);
+    ki_selector_free(listener->given.selector);
+    ki_free(allocator, listener->given.name);
     ki_free(allocator, listener);
 }
 
 /* --- delivering --------------------------------------------------------------------------------------------------- */
 
 static bool matches(const ki_listener *listener, const ki_object *obj) {
-    bool (*accepts)(const ki_object *obj, void *user) = listener->handler.filter;
-    return ki_object_matches(obj, listener->selector) && (!accepts || accepts(obj, listener->user));
+    bool (*accepts)(const ki_object *obj, void *user) = listener->given.handler.filter;
+    return ki_object_matches(obj, listener->given.selector) && (!accepts || accepts(obj, listener->given.user));
 }
 
 /* Applies selectors and filter to an event: for the handler, an object that does not match does not exist. Returns
  * false if the handler is not called. A deletion is delivered if the previous state matched, whether or not the last
  * state does. */
 static bool filter(const ki_listener *listener, ki_event *event) {
-    if (!listener->selector && !listener->handler.filter)
+    if (!listener->given.selector && !listener->given.handler.filter)
         return true;
     bool was = event->type != KI_EVENT_ADD && matches(listener, event->old);
     bool is = matches(listener, event->obj);
@@ -147,10 +147,10 @@ static bool filter(const ki_listener *listener, ki_event *event) {
 /* Calls the handler for one change, which is borrowed. No lock is held. */
 static void call_handler(ki_listener *listener, const ki_change *change) {
     KI_ASSERT(change->obj && !listener->is_closed);
-    const ki_handler *handler = &listener->handler;
+    const ki_handler *handler = &listener->given.handler;
     ki_event event = { .obj = change->obj, .old = change->old, .informer = listener->informer, .type = change->type };
     ki_callback callback;
-    ki_callback_enter(&callback, listener->owner);
+    ki_callback_enter(&callback, listener->given.owner);
     /* A filter can remove its own handler: no callback may start. */
     if (filter(listener, &event) && !atomic_load(&listener->has_ended)) {
         const bool is_add = event.type == KI_EVENT_ADD, is_update = event.type == KI_EVENT_UPDATE;
@@ -163,15 +163,15 @@ static void call_handler(ki_listener *listener, const ki_change *change) {
                                                  : is_update ? handler->on_update
                                                              : handler->on_delete;
         if (call)
-            call(&event, listener->user);
+            call(&event, listener->given.user);
     }
     ki_callback_leave(&callback);
 }
 
 /* Delivers one object of the replay, or ends the replay. */
 static void replay_one(ki_listener *listener, bool on_loop) {
-    KI_ASSERT(listener->replay);
-    const ki_object *obj = ki_snapshot_next(listener->replay, &listener->cursor);
+    KI_ASSERT(listener->replay.snapshot);
+    const ki_object *obj = ki_snapshot_next(listener->replay.snapshot, &listener->replay.cursor);
     if (!obj) {
         drop_replay(listener, on_loop);
         return;
@@ -179,15 +179,15 @@ static void replay_one(ki_listener *listener, bool on_loop) {
     ki_object *held = ki_object_ref(obj);
     call_handler(listener, &(ki_change){ .type = KI_EVENT_ADD, .obj = held, .is_in_initial_list = true });
     ki_object_unref(held);
-    atomic_fetch_sub(&listener->to_replay, 1);
+    atomic_fetch_sub(&listener->replay.left, 1);
 }
 
 static void call_on_synced(ki_listener *listener) {
-    KI_ASSERT(!atomic_load(&listener->synced) && !listener->replay);
-    if (listener->handler.on_synced) {
+    KI_ASSERT(!atomic_load(&listener->synced) && !listener->replay.snapshot);
+    if (listener->given.handler.on_synced) {
         ki_callback callback;
-        ki_callback_enter(&callback, listener->owner);
-        listener->handler.on_synced(listener->informer, listener->user);
+        ki_callback_enter(&callback, listener->given.owner);
+        listener->given.handler.on_synced(listener->informer, listener->given.user);
         ki_callback_leave(&callback);
     }
     listener->unreported++;
@@ -196,11 +196,11 @@ static void call_on_synced(ki_listener *listener) {
 }
 
 static void call_on_changed(ki_listener *listener) {
-    KI_ASSERT(listener->handler.on_changed && atomic_load(&listener->synced));
+    KI_ASSERT(listener->given.handler.on_changed && atomic_load(&listener->synced));
     ki_callback callback;
     listener->unreported = 0;
-    ki_callback_enter(&callback, listener->owner);
-    listener->handler.on_changed(listener->informer, listener->user);
+    ki_callback_enter(&callback, listener->given.owner);
+    listener->given.handler.on_changed(listener->informer, listener->given.user);
     ki_callback_leave(&callback);
 }
 
@@ -208,10 +208,10 @@ static void call_on_changed(ki_listener *listener) {
 static void call_on_namespaces_synced(ki_listener *listener, unsigned count) {
     KI_ASSERT(atomic_load(&listener->synced));
     listener->namespaces_reported = count;
-    if (listener->handler.on_namespaces_synced) {
+    if (listener->given.handler.on_namespaces_synced) {
         ki_callback callback;
-        ki_callback_enter(&callback, listener->owner);
-        listener->handler.on_namespaces_synced(listener->informer, listener->user);
+        ki_callback_enter(&callback, listener->given.owner);
+        listener->given.handler.on_namespaces_synced(listener->informer, listener->given.user);
         ki_callback_leave(&callback);
     }
     listener->unreported++;
@@ -232,7 +232,7 @@ static next_step next_step_of(const ki_listener *listener, unsigned *ret_namespa
     const ki_processor *processor = listener->processor;
     if (atomic_load(&listener->has_ended))
         return STEP_END;
-    if (listener->replay)
+    if (listener->replay.snapshot)
         return STEP_CHANGE;
     bool has_change = ki_change_log_has_next(&processor->log, &listener->reader);
     uint64_t position = atomic_load(&listener->reader.position);
@@ -242,7 +242,7 @@ static next_step next_step_of(const ki_listener *listener, unsigned *ret_namespa
             return STEP_SYNCED;
     } else if (*ret_namespaces != listener->namespaces_reported && position >= atomic_load(&processor->namespaces_at)) {
         return STEP_NAMESPACES;
-    } else if (listener->handler.on_changed && listener->unreported &&
+    } else if (listener->given.handler.on_changed && listener->unreported &&
                (!has_change || listener->unreported >= CHANGES_OF_REPORT)) {
         return STEP_CHANGED;
     }
@@ -271,7 +271,7 @@ static next_step deliver(ki_listener *listener, bool on_loop) {
         call_on_namespaces_synced(listener, namespaces_count);
     else if (step == STEP_CHANGED)
         call_on_changed(listener);
-    else if (step == STEP_CHANGE && listener->replay)
+    else if (step == STEP_CHANGE && listener->replay.snapshot)
         replay_one(listener, on_loop);
     else if (step == STEP_CHANGE)
         deliver_change(listener, on_loop);
@@ -321,7 +321,7 @@ static void end_on_loop(ki_listener *listener) {
     KI_ASSERT(atomic_load(&listener->has_ended));
     close_listener(listener, true);
     ki_task_cancel(&listener->task);
-    ki_thread_join(&listener->thread);
+    ki_thread_join(&listener->thread.thread);
     listener->hooks->on_end(listener, listener->informer);
 }
 
@@ -330,7 +330,7 @@ static void run_turn(ki_task *task, void *user) {
     ki_listener *listener = user;
     KI_ON_LOOP(listener->engine);
     KI_ASSERT(task == &listener->task);
-    if (listener->has_thread) {
+    if (listener->thread.is_own) {
         end_on_loop(listener);
         return;
     }
@@ -356,35 +356,35 @@ static void wake_thread(ki_listener *listener) {
 size_t ki_listener_pending(const ki_listener *listener) {
     if (!listener->processor || atomic_load(&listener->has_ended))
         return 0;
-    return ki_change_log_pending(&listener->processor->log, &listener->reader) + atomic_load(&listener->to_replay);
+    return ki_change_log_pending(&listener->processor->log, &listener->reader) + atomic_load(&listener->replay.left);
 }
 
 void ki_listener_set_replay(ki_listener *listener, ki_snapshot *replay) {
-    KI_ASSERT(!listener->replay && !listener->started);
-    listener->replay = replay;
-    listener->cursor = (ki_cursor)KI_CURSOR_INIT;
-    atomic_store(&listener->to_replay, ki_snapshot_count(replay));
+    KI_ASSERT(!listener->replay.snapshot && !listener->thread.is_started);
+    listener->replay.snapshot = replay;
+    listener->replay.cursor = (ki_cursor)KI_CURSOR_INIT;
+    atomic_store(&listener->replay.left, ki_snapshot_count(replay));
 }
 
 ki_status ki_listener_start(ki_listener *listener, bool threaded, ki_error *err) {
-    if (listener->started)
+    if (listener->thread.is_started)
         return KI_OK;
     ki_status status = KI_OK;
-    if (threaded && !listener->on_loop)
-        status = ki_thread_start(&listener->thread, listener->name, thread_main, listener, err);
+    if (threaded && !listener->given.on_loop)
+        status = ki_thread_start(&listener->thread.thread, listener->given.name, thread_main, listener, err);
     if (status)
         return status;
-    listener->has_thread = threaded && !listener->on_loop;
-    listener->started = true;
-    if (!listener->has_thread)
+    listener->thread.is_own = threaded && !listener->given.on_loop;
+    listener->thread.is_started = true;
+    if (!listener->thread.is_own)
         ki_task_post(&listener->task);
     return KI_OK;
 }
 
 void ki_listener_wake(ki_listener *listener) {
-    if (listener->has_thread)
+    if (listener->thread.is_own)
         wake_thread(listener);
-    else if (listener->started)
+    else if (listener->thread.is_started)
         ki_task_post(&listener->task);
 }
 
@@ -401,7 +401,7 @@ static void end(ki_listener *listener) {
 void ki_listener_remove(ki_listener *listener) {
     ki_mutex_lock(&listener->mutex);
     end(listener);
-    if (!listener->has_thread && !listener->is_stopped)
+    if (!listener->thread.is_own && !listener->is_stopped)
         ki_task_post(&listener->task); /* also for a listener that never started */
     ki_mutex_unlock(&listener->mutex);
 }
@@ -415,5 +415,5 @@ void ki_listener_stop(ki_listener *listener) {
 }
 
 void ki_listener_join(ki_listener *listener) {
-    ki_thread_join(&listener->thread);
+    ki_thread_join(&listener->thread.thread);
 }

@@ -29,6 +29,39 @@ typedef struct ki_listener_options {
     const ki_listener_hooks *hooks; /* of `informer`; constant */
 } ki_listener_options;
 
+/* What the program gave; constant. */
+typedef struct ki_listener_given {
+    const void *owner; /* of the callbacks (callback.h) */
+    ki_handler handler;
+    void *user;
+    ki_selector *selector; /* owned; NULL: none */
+    bool on_loop;
+    char *name;
+} ki_listener_given;
+
+/* Written under the change lock. */
+typedef struct ki_listener_thread {
+    ki_thread thread;
+    bool is_started; /* the thread or the task delivers */
+    bool is_own;     /* else the listener's task delivers on the loop */
+    bool is_joined;
+} ki_listener_thread;
+
+/* Written under the change lock. */
+typedef struct ki_listener_resync {
+    int64_t desired_ns;
+    int64_t period_ns; /* 0: none */
+    int64_t next;
+    bool is_due; /* chosen for the last resync */
+} ki_listener_resync;
+
+/* Of the delivering thread or task; set before it starts. */
+typedef struct ki_replay {
+    ki_snapshot *snapshot; /* the cache at the registration; NULL: delivered */
+    ki_cursor cursor;
+    _Atomic size_t left; /* objects of it that are not delivered; any thread reads it */
+} ki_replay;
+
 struct ki_listener {
     /* Under the informer's registry lock. */
     ki_listener *next_registered;
@@ -37,31 +70,19 @@ struct ki_listener {
     ki_engine *engine;
     ki_informer *informer;
     ki_deferred *deferred;
-    const void *owner;
-    ki_handler handler;
-    void *user;
-    ki_selector *selector; /* owned; NULL: none */
-    bool on_loop;
-    char *name;
+    ki_listener_given given;
     const ki_listener_hooks *hooks;
     /* Written under the change lock. */
     ki_listener *next, *previous; /* in a list of the processor */
     ki_processor *processor;      /* that it was added to; NULL: none */
-    ki_thread thread;
-    bool started;
-    bool has_thread; /* else its task delivers on the loop */
-    bool is_joined;
-    int64_t desired_resync_ns;
-    int64_t resync_ns; /* 0: none */
-    int64_t next_resync;
-    bool resync_is_due; /* chosen for the last resync */
+    ki_listener_thread thread;
+    ki_listener_resync resync;
     /* Under `mutex`. */
     ki_mutex mutex;
     bool is_stopped;
     /* Of the delivering thread or task; set before it starts. */
     ki_change_reader reader;
-    ki_snapshot *replay; /* the cache at the registration; NULL: delivered */
-    ki_cursor cursor;
+    ki_replay replay;
     bool is_closed;               /* on_removed has been called, or must not be */
     unsigned unreported;          /* changes since the last on_changed */
     unsigned namespaces_reported; /* `namespaces_count` of the processor at the last on_namespaces_synced */
@@ -71,7 +92,6 @@ struct ki_listener {
     _Atomic bool has_ended; /* removed or stopped */
     _Atomic bool sleeps;    /* the thread waits for `wake_up`, or is about to; a waker sets this to false and posts */
     _Atomic bool synced;
-    _Atomic size_t to_replay; /* objects of `replay` that are not delivered */
 };
 
 /* Returns the number of undelivered notifications. Any thread. */

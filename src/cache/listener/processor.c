@@ -20,14 +20,14 @@ void ki_processor_free(ki_processor *processor) {
 
 /* Sets the listener's period: never shorter than the informer's, and none if the informer has none. */
 static void settle_period(const ki_processor *processor, ki_listener *listener, int64_t now) {
-    int64_t period = listener->desired_resync_ns;
+    int64_t period = listener->resync.desired_ns;
     if (processor->resync_ns == 0)
         period = 0;
     else if (period > 0 && period < processor->resync_ns)
         period = processor->resync_ns;
-    listener->resync_ns = period;
+    listener->resync.period_ns = period;
     listener->reader.has_resyncs = period > 0;
-    listener->next_resync = now + period;
+    listener->resync.next = now + period;
 }
 
 static void settle_periods(ki_processor *processor, int64_t now) {
@@ -38,17 +38,17 @@ static void settle_periods(ki_processor *processor, int64_t now) {
 bool ki_processor_resync_due(ki_processor *processor, int64_t now) {
     bool any = false;
     for (ki_listener *listener = processor->first; listener; listener = listener->next) {
-        bool is_over = listener->resync_ns > 0 && now >= listener->next_resync;
-        listener->resync_is_due = ki_change_log_begin_resync(&processor->log, &listener->reader, is_over);
-        any = any || listener->resync_is_due;
+        bool is_over = listener->resync.period_ns > 0 && now >= listener->resync.next;
+        listener->resync.is_due = ki_change_log_begin_resync(&processor->log, &listener->reader, is_over);
+        any = any || listener->resync.is_due;
     }
     return any;
 }
 
 void ki_processor_resync_begun(ki_processor *processor, int64_t now) {
     for (ki_listener *listener = processor->first; listener; listener = listener->next)
-        if (listener->resync_is_due)
-            listener->next_resync = now + listener->resync_ns;
+        if (listener->resync.is_due)
+            listener->resync.next = now + listener->resync.period_ns;
 }
 
 /* --- adding and removing ------------------------------------------------------------------------------------------ */
@@ -59,7 +59,7 @@ void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t de
     listener->namespaces_reported = atomic_load(&processor->namespaces_count);
     ki_change_log_attach(&processor->log, &listener->reader);
     KI_LIST_APPEND(processor->first, listener);
-    listener->desired_resync_ns = desired_ns;
+    listener->resync.desired_ns = desired_ns;
     bool lowers = desired_ns > 0 && (processor->resync_ns == 0 || desired_ns < processor->resync_ns);
     if (!lowers || processor->started) {
         settle_period(processor, listener, now);
@@ -85,7 +85,7 @@ void ki_processor_forget(ki_processor *processor, ki_listener *listener) {
 size_t ki_processor_load(ki_processor *processor) {
     size_t most = 0;
     for (ki_listener *listener = processor->first; listener; listener = listener->next) {
-        size_t load = listener->has_thread ? 0 : ki_change_log_load(&processor->log, &listener->reader);
+        size_t load = listener->thread.is_own ? 0 : ki_change_log_load(&processor->log, &listener->reader);
         most = load > most ? load : most;
     }
     return most;
@@ -137,7 +137,7 @@ bool ki_processor_is_behind(const ki_processor *processor) {
     const ki_listener *listener = processor->first;
     if (ki_change_log_is_empty(&processor->log))
         return false;
-    while (listener && !listener->has_thread)
+    while (listener && !listener->thread.is_own)
         listener = listener->next;
     return listener != NULL;
 }

@@ -110,7 +110,7 @@ static void open_slow_thread(slow_thread *s) {
     s->listener = s->stage.informer->processor.first;
     while (s->listener->id != s->registration.id)
         s->listener = s->listener->next;
-    s->listener->has_thread = true;
+    s->listener->thread.is_own = true;
 }
 
 /* Sends events of new objects. */
@@ -140,6 +140,6 @@ TEST(a_slow_thread_delays_nobody) {
     send_big(&s, 0, BIG_EVENTS);
     assert_int_equal(s.stage.adds, BIG_EVENTS); /* of the stage's own handler, on the loop */
     assert_int_equal(ki_registration_pending(s.registration), BIG_EVENTS);
-    s.listener->has_thread = false;
+    s.listener->thread.is_own = false;
     byte_stage_close(&s.stage);
 }
