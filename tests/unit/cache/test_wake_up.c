@@ -105,9 +105,14 @@ static void open_stage(stage *s, ki_queue_kind kind) {
     await_semaphore(&s->called);
 }
 
+static void cancel_tasks_on_loop(void *user) {
+    ki_informer_cancel_tasks(user);
+}
+
 static void close_stage(stage *s) {
     ki_engine_call(s->engine, stop_on_loop, s);
     ki_informer_join(s->informer);
+    ki_engine_call(s->engine, cancel_tasks_on_loop, s->informer);
     ki_informer_free(s->informer);
     ki_engine_free(s->engine);
     await_semaphore(&s->removed);
