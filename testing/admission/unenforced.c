@@ -101,7 +101,10 @@ static const char *const members_of_volumes[] = { "awsElasticBlockStore",
                                                   NULL };
 static const char *const members_of_attachments[] = { "source.inlineVolumeSpec", NULL };
 static const char *const members_of_quotas[] = { "scopeSelector", NULL };
-static const char *const members_of_device_claims[] = { "devices.constraints", NULL };
+static const char *const members_of_device_claims[] = { "devices.config", "devices.constraints",
+                                                        "devices.requests[].exactly.selectors",
+                                                        "devices.requests[].firstAvailable[].selectors", NULL };
+static const char *const members_of_device_claim_status[] = { "allocation", "devices", NULL };
 static const char *const members_of_nodes[] = { "drivers", NULL };
 
 static const struct {
@@ -125,6 +128,7 @@ static const struct {
     { "batch", "jobs", "spec.template.spec", members_of_pods },
     { "batch", "jobs", "status", members_of_job_status },
     { "resource.k8s.io", "resourceclaims", "spec", members_of_device_claims },
+    { "resource.k8s.io", "resourceclaims", "status", members_of_device_claim_status },
     { "resource.k8s.io", "resourceclaimtemplates", "spec.spec", members_of_device_claims },
     { "storage.k8s.io", "csinodes", "spec", members_of_nodes },
     { "storage.k8s.io", "volumeattachments", "spec", members_of_attachments },

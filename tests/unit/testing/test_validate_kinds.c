@@ -180,3 +180,21 @@ TEST(lack_of_memory_while_values_are_checked_leaks_nothing) {
     };
     rest_run_short_of_memory(calls, sizeof calls / sizeof *calls);
 }
+
+REST_TEST(what_selects_a_device_and_what_was_allocated_are_not_checked) {
+    static const char target[] = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
+    assert_int_equal(
+        rest_post(&server, target,
+                  "{\"metadata\":{\"name\":\"c\"},\"spec\":{\"devices\":{\"requests\":[{\"name\":\"r\",\"exactly\":{"
+                  "\"deviceClassName\":\"gpu\",\"selectors\":[{\"cel\":{\"expression\":\"no CEL\"}}]}}]}}}"),
+        201);
+    assert_string_equal(server.response.warnings.data,
+                        "kinformer serve: the type of spec.devices.requests[].exactly.selectors is checked, its values "
+                        "are not\n");
+    assert_int_equal(rest_send(&server, "PATCH", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/c/status",
+                               "application/merge-patch+json",
+                               "{\"status\":{\"allocation\":{\"devices\":{\"results\":[]}}}}"),
+                     200);
+    assert_string_equal(server.response.warnings.data,
+                        "kinformer serve: the type of status.allocation is checked, its values are not\n");
+}
