@@ -17,7 +17,7 @@ enum {
 
 static void measure_pending(ki_object **old, ki_object **new) {
     ki_change_log log;
-    ki_change_reader reader = { .at = NULL };
+    ki_change_reader reader = { .block = NULL };
     ki_engine *engine;
     ki_engine_options options = KI_ENGINE_OPTIONS(.allocator = &counting);
     need(!ki_engine_new(&options, &engine, NULL), "an engine");
