@@ -377,8 +377,8 @@ int64_t ki_feeds_age(const ki_informer *informer, int64_t now) {
     return oldest;
 }
 
-/* Caller holds feed_lock. */
 static void read_feed(ki_feed *feed, int64_t now, bool is_listed, ki_health *health) {
+    KI_HELD(&feed->informer->feeds.lock);
     uint64_t skipped = health->skipped; /* of all feeds */
     ki_attempt failed = ki_health_read(&feed->health, now, health, NULL);
     health->skipped = skipped;

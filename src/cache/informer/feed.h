@@ -1,7 +1,7 @@
 /* feed.h: what lists and watches an informer's objects. An informer has one feed; one of a set of namespaces has a feed
  * for each namespace (namespace_set.c). All feeds put their changes into the informer's one queue.
  *
- * Loop, unless stated. `feed_lock` guards what other threads read: the list of feeds, and `stored_version`. */
+ * Loop, unless stated. `feeds.lock` guards what other threads read: the list of feeds, and `stored_version`. */
 #ifndef KI_CACHE_FEED_H
 #define KI_CACHE_FEED_H
 
@@ -37,7 +37,7 @@ typedef struct ki_feed {
     ki_unreadable unreadable;
     _Atomic bool is_namespace_missing; /* the server said that there is no such namespace */
 
-    /* Under `feed_lock`; written on the loop. */
+    /* Under `feeds.lock`; written on the loop. */
     char stored_version[KI_RESOURCE_VERSION_MAX + 1]; /* the store has all of the namespace at this version */
 } ki_feed;
 
@@ -51,7 +51,7 @@ void ki_feed_remove(ki_feed *feed);
 /* Opens the reflector on a source. */
 void ki_feed_open(ki_feed *feed, ki_list_watch *source);
 
-/* Returns the feed that a key's object comes from; NULL: none. Any thread that holds `feed_lock`, or the loop. */
+/* Returns the feed that a key's object comes from; NULL: none. Any thread that holds `feeds.lock`, or the loop. */
 ki_feed *ki_feed_of_key(const ki_informer *informer, const char *key);
 /* Returns the feed of a namespace of a set; NULL: none. As ki_feed_of_key. */
 ki_feed *ki_feed_find(const ki_informer *informer, const char *namespace_name);

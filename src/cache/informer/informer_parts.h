@@ -107,14 +107,14 @@ typedef struct ki_informer_detector {
     ki_timer timer;
 } ki_informer_detector;
 
-/* informer_health.c */
-typedef struct ki_informer_condition {
+/* informer_health.c: the health of the informer, beside that of each feed. */
+typedef struct ki_own_health {
     ki_health_record record;
     ki_health_stuck stuck; /* of `record` */
     /* The last state that was logged, and the hash of its message. Loop. */
     ki_state logged_state;
     uint64_t logged_message;
-} ki_informer_condition;
+} ki_own_health;
 
 /* wait_for.c, wait_for_sync.c: threads and callbacks that wait. */
 typedef struct ki_waits {
@@ -168,7 +168,7 @@ struct ki_informer {
     ki_namespace_set namespaces;
     ki_registry registry;
     ki_waits waits;
-    ki_informer_condition health;
+    ki_own_health health;
     ki_informer_deleted deleted;
     ki_index_errors index_errors;
     ki_informer_detector detector;
@@ -236,7 +236,7 @@ void ki_informer_close_namespaces(ki_informer *informer);
 /* Each feed is listed in the store: if no other set is waiting, the cache has the whole set. Returns true if that is
  * new. Loop. */
 bool ki_informer_note_set(ki_informer *informer);
-/* Returns what a namespace is that has a feed, or none. Caller holds feed_lock. */
+/* Returns what a namespace is that has a feed, or none. Caller holds feeds.lock. */
 ki_feed_found ki_informer_find_in_set(const ki_informer *informer, const char *namespace_name, bool has_feed);
 void ki_informer_free_namespaces(ki_informer *informer);
 /* informer_deleted.c */

@@ -125,8 +125,9 @@ static void free_pending(const ki_allocator *allocator, handler_pending *handler
     ki_free(allocator, handlers);
 }
 
-/* Caller holds registry_lock, which the loop does not take for a change. */
+/* The loop does not take this lock for a change. */
 static ki_status gather(const ki_informer *informer, handler_pending **ret_handlers, size_t *ret_count) {
+    KI_HELD(&informer->registry.lock);
     const ki_allocator *allocator = ki_engine_allocator(informer->options.engine);
     size_t count = 0, most = 0;
     for (const ki_listener *listener = informer->registry.first; listener; listener = listener->next_registered)

@@ -121,7 +121,7 @@ static void on_index_error(const ki_error *err, const char *key, void *user) {
 }
 
 /* Drops the first error. Returns its key, to be freed; NULL: none, or it was lost for lack of memory. Caller holds
- * index_error_lock. */
+ * index_errors.lock. */
 static char *take_index_error(ki_informer *informer) {
     char *key = informer->index_errors.key;
     ki_error_keep(ki_engine_allocator(informer->options.engine), &informer->index_errors.first, NULL);

@@ -15,7 +15,7 @@ typedef struct until {
     bool is_done;            /* under `condition_lock` */
     ki_wait_condition condition;
     void *user;
-    bool is_met; /* under the informer's `wait_lock` */
+    bool is_met; /* under the informer's `waits.lock` */
 } until;
 
 static void release(void *user) {

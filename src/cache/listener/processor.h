@@ -64,10 +64,10 @@ bool ki_processor_is_behind(const ki_processor *processor);
 void ki_processor_mark(ki_processor *processor, ki_mark mark);
 /* Wakes the listeners: once for many changes, since to wake a thread costs more than a change does. */
 void ki_processor_wake(ki_processor *processor);
-/* Chooses the listeners that a new resync is for. A listener is chosen if its period is over and it has taken the last
- * resync. Returns false if no listener is chosen. Called when every earlier resync has been published. */
+/* Determines which listeners need a resync now (client-go's shouldResync): each one whose period is over, and which has
+ * taken the last resync. Returns false if none does. Called when every earlier resync has been published. */
 bool ki_processor_resync_due(ki_processor *processor, int64_t now);
-/* Starts the next period of each chosen listener. Called when the new resync is queued. */
+/* Starts the next period of each of these listeners. Called when the resync is queued. */
 void ki_processor_resync_begun(ki_processor *processor, int64_t now);
 
 /* Asks every listener to end. Nothing is added afterwards. */

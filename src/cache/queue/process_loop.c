@@ -142,7 +142,7 @@ static void on_ready(void *user) {
     ki_task_post(&loop->task);
 }
 
-/* Those that a resync is for are chosen when it is queued, so the next one waits until this one is processed. */
+/* Which listeners need a resync is determined when it is queued, so the next one waits until this one is processed. */
 static void resync(ki_timer *timer, void *user) {
     ki_process_loop *loop = user;
     const ki_process_loop_options *options = &loop->options;
