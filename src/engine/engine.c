@@ -176,9 +176,12 @@ bool ki_engine_is_callers(const ki_engine *engine) {
 }
 #endif
 
+static bool is_dispatcher(const ki_engine *engine) {
+    return atomic_load(&engine->dispatcher) == ki_thread_self();
+}
+
 bool ki_engine_in_callback(const ki_engine *engine) {
-    return ki_engine_on_loop(engine) &&
-           (engine->dispatching || atomic_load(&engine->inline_caller) == ki_thread_self());
+    return is_dispatcher(engine) || atomic_load(&engine->inline_caller) == ki_thread_self();
 }
 
 bool ki_engine_is_threaded(const ki_engine *engine) {
@@ -225,7 +228,7 @@ bool ki_engine_wait(const ki_engine *engine, ki_cond *cond, ki_mutex *mutex, int
 }
 
 int64_t ki_engine_now(const ki_engine *engine) {
-    return ki_engine_on_loop(engine) && engine->dispatching ? engine->now : ki_engine_clock(engine);
+    return is_dispatcher(engine) ? engine->now : ki_engine_clock(engine);
 }
 
 bool ki_engine_work(ki_engine *engine, int units) {
@@ -255,7 +258,7 @@ static void write_wake(ki_engine *engine) {
 }
 
 void ki_engine_wake(ki_engine *engine) {
-    if (ki_engine_on_loop(engine) && engine->dispatching)
+    if (is_dispatcher(engine))
         return;
     if (!atomic_exchange(&engine->woken, true))
         write_wake(engine);
@@ -339,13 +342,13 @@ void ki_end_hook_remove(ki_end_hook *hook) {
 static void call_end_hooks(ki_engine *engine) {
     KI_ON_LOOP(engine);
     engine->now = ki_engine_clock(engine);
-    engine->dispatching = true;
+    atomic_store(&engine->dispatcher, ki_thread_self());
     while (engine->end_hooks) {
         ki_end_hook *hook = engine->end_hooks;
         ki_end_hook_remove(hook);
         hook->ended(hook->user);
     }
-    engine->dispatching = false;
+    atomic_store(&engine->dispatcher, 0);
 }
 
 /* Marks the loop as ended and wakes all waiting threads. */
@@ -392,9 +395,9 @@ static ki_status run_once(ki_engine *engine, int max_work, int timeout_ms, ki_er
     ki_status status = ki_engine_poll(engine, timeout_ms, err);
     if (status)
         return status;
-    KI_ASSERT(ki_engine_on_loop(engine) && !engine->dispatching && max_work > 0);
+    KI_ASSERT(ki_engine_on_loop(engine) && !atomic_load(&engine->dispatcher) && max_work > 0);
     engine->work_left = max_work;
-    engine->dispatching = true;
+    atomic_store(&engine->dispatcher, ki_thread_self());
     unsigned idle = 0;
     while (idle < KINDS && engine->work_left > 0 && !atomic_load(&engine->stopping) && !ki_engine_is_forked(engine)) {
         bool (*run_unit)(ki_engine * engine) = kinds[engine->next_kind];
@@ -406,7 +409,7 @@ static ki_status run_once(ki_engine *engine, int max_work, int timeout_ms, ki_er
         idle = has_run ? 0 : idle + 1;
     }
     settle_memory(engine, max_work - engine->work_left);
-    engine->dispatching = false;
+    atomic_store(&engine->dispatcher, 0);
     return KI_OK;
 }
 

@@ -40,6 +40,7 @@ struct ki_engine {
     _Atomic bool ended; /* the loop has ended */
     _Atomic bool in_step;
     _Atomic(uintptr_t) loop;          /* ki_thread_self of the loop or of an inline caller; 0: none */
+    _Atomic(uintptr_t) dispatcher;    /* ki_thread_self of who runs callbacks: for it `now` is valid; 0: none runs */
     _Atomic(uintptr_t) inline_caller; /* ki_thread_self of a caller that works while the engine is idle */
 
     _Atomic bool waiter_drives; /* the inline caller is ki_engine_await */
@@ -64,7 +65,6 @@ struct ki_engine {
     uint64_t last_post; /* the latest id */
 
     /* loop only */
-    bool dispatching; /* a callback may run: `now` is valid, wake-ups are not needed */
     int64_t now;
     int work_left;
     ki_buffer scratch;  /* see ki_engine_scratch */

@@ -175,3 +175,30 @@ TEST(threads_post_and_cancel_while_the_loop_runs) {
     assert_int_equal(atomic_load(&made) + atomic_load(&dropped), THREADS * CALLS);
     sem_destroy(&all_done);
 }
+
+/* Which thread runs callbacks decides what time it is for a caller, and whether its call wakes the loop. */
+static void *post_and_step(void *user) {
+    ki_engine *engine = user;
+    for (int i = 0; i < CALLS; i++) {
+        assert_int_equal(ki_engine_post(engine, 0, count, NULL, NULL, NULL), KI_OK);
+        ki_status status = ki_engine_step(engine, 0, NULL);
+        assert_true(status == KI_OK || status == KI_ERR_STATE); /* the other thread steps */
+        assert_true(ki_engine_now(engine) > 0);
+    }
+    return NULL;
+}
+
+TEST(threads_that_step_in_turn_post_calls_meanwhile) {
+    pthread_t threads[2];
+    ki_engine *engine = NULL;
+    atomic_store(&made, 0);
+    atomic_store(&dropped, 0);
+    assert_int_equal(ki_engine_new(NULL, &engine, NULL), KI_OK);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, post_and_step, engine), 0);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    while (atomic_load(&made) < 2 * CALLS)
+        assert_int_equal(ki_engine_step(engine, 0, NULL), KI_OK);
+    ki_engine_free(engine);
+}
