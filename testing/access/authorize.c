@@ -1,17 +1,60 @@
 /* authorize.c: authenticates and authorizes a call, with the real server's messages for 401 and 403. */
 #include "testing/access/authorize.h"
-#include "testing/access/page.h"
 #include "testing/access/rbac.h"
 #include "testing/cluster/cluster_state.h"
 #include "testing/request/status.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <stdio.h>
+#include <strings.h>
 
-static void set_user(kt_user *user, const char *name, const char *group) {
-    *user = (kt_user){ .name = ki_str_of(name) };
-    kt_user_join(user, ki_str_of(group));
+/* ---- web pages ---- */
+
+/* Copies the host of "HOST", "HOST:PORT" and "[IPv6]:PORT", without brackets. Returns false if there is none. */
+static bool copy_host(const char *authority, char ret_host[INET6_ADDRSTRLEN]) {
+    bool has_bracket = authority[0] == '[';
+    size_t size = strcspn(authority + has_bracket, has_bracket ? "]" : ":");
+    const char *after = authority + has_bracket + size;
+    if (has_bracket && *after++ != ']')
+        return false;
+    if (!size || size >= INET6_ADDRSTRLEN || (*after && *after != ':'))
+        return false;
+    memcpy(ret_host, authority + has_bracket, size);
+    ret_host[size] = '\0';
+    return true;
 }
+
+/* Returns true for "localhost" and addresses. `only_loopback`: no other addresses. */
+static bool is_local(const char *authority, bool only_loopback) {
+    char host[INET6_ADDRSTRLEN];
+    struct in_addr v4;
+    struct in6_addr v6;
+    if (!copy_host(authority, host))
+        return false;
+    if (inet_pton(AF_INET, host, &v4) == 1)
+        return !only_loopback || ntohl(v4.s_addr) >> 24 == 127;
+    if (inet_pton(AF_INET6, host, &v6) == 1)
+        return !only_loopback || IN6_IS_ADDR_LOOPBACK(&v6);
+    return strcasecmp(host, "localhost") == 0;
+}
+
+/* Returns true if a request is of a web page of another site, through a browser on the user's machine. `host` and
+ * `origin` are the headers, or NULL. An open server has no other protection from such a page.
+ *
+ * A page whose name leads to this server (DNS rebinding) sends that name as Host, as for kubectl proxy: so Host must be
+ * "localhost" or an address. A page that was loaded from elsewhere sends its site as Origin (RFC 6454 §7): so Origin
+ * must be of a loopback host, or equal to Host. */
+static bool is_of_foreign_page(const char *host, const char *origin) {
+    if (host && !is_local(host, false))
+        return true;
+    if (!origin)
+        return false;
+    const char *scheme = strstr(origin, "://"); /* none in "null" */
+    return !scheme || (!is_local(scheme + 3, true) && (!host || strcasecmp(scheme + 3, host) != 0));
+}
+
+/* ---- the user ---- */
 
 /* Returns the header's token; data is NULL if there is none. */
 static ki_str bearer(const char *header) {
@@ -35,12 +78,13 @@ static ki_status authenticate(kt_call *call) {
     const kt_auth *auth = &call->cluster->auth;
     const kt_request *request = call->request;
     if (!request->from_network || !auth->closed) {
-        if (request->from_network && kt_is_of_foreign_page(request->host, request->origin))
+        if (request->from_network && is_of_foreign_page(request->host, request->origin))
             return kt_fail(call, 403, "Forbidden", NULL,
                            "forbidden: a server without tokens rejects web pages of other sites: connect to localhost "
                            "or to an address, or start the server with a token");
-        set_user(&call->user, "system:admin", "system:masters");
-        kt_user_join(&call->user, KI_STR("system:authenticated"));
+        call->user = (kt_user){ .name = KI_STR("system:admin"),
+                                .groups = { KI_STR("system:masters"), KI_STR("system:authenticated") },
+                                .group_count = 2 };
         return KI_OK;
     }
     ki_str token = bearer(request->authorization);
@@ -57,9 +101,13 @@ static ki_status authenticate(kt_call *call) {
     }
     if (token.size || request->bad_certificate)
         return kt_fail(call, 401, "Unauthorized", NULL, "Unauthorized");
-    set_user(&call->user, "system:anonymous", "system:unauthenticated");
+    call->user = (kt_user){ .name = KI_STR("system:anonymous"),
+                            .groups = { KI_STR("system:unauthenticated") },
+                            .group_count = 1 };
     return KI_OK;
 }
+
+/* ---- permissions ---- */
 
 /* Returns true for requests that all users, or all authenticated users, are always allowed. */
 static bool is_always_allowed(const kt_user *user, const kt_attributes *wanted) {
@@ -124,6 +172,76 @@ static ki_status fail_forbidden(kt_call *call, const kt_attributes *wanted) {
     return status;
 }
 
+/* ---- impersonation: the headers Impersonate-User, -Group and -Uid ---- */
+
+static ki_status fail_impersonation(kt_call *call, const kt_attributes *wanted) {
+    const kt_details details = { .name = wanted->name, .group = wanted->group.data, .kind = wanted->resource.data };
+    return kt_fail(
+        call, 403, "Forbidden", &details,
+        "%s%s%s \"%.*s\" is forbidden: User \"%.*s\" cannot impersonate resource \"%s\" in API group \"%s\" %s%.*s%s",
+        wanted->resource.data, wanted->group.size ? "." : "", wanted->group.data, (int)wanted->name.size,
+        wanted->name.data, (int)call->user.name.size, call->user.name.data, wanted->resource.data, wanted->group.data,
+        wanted->ns.size ? "in the namespace \"" : "at the cluster scope", (int)wanted->ns.size,
+        wanted->ns.size ? wanted->ns.data : "", wanted->ns.size ? "\"" : "");
+}
+
+static ki_status check_allowed(kt_call *call, const char *group, const char *resource, ki_str ns, ki_str name) {
+    const kt_attributes wanted = { .verb = KI_STR("impersonate"),
+                                   .group = ki_str_of(group),
+                                   .resource = ki_str_of(resource),
+                                   .ns = ns,
+                                   .name = name };
+    return !call->cluster->auth.closed || kt_auth_allows(call->cluster, &call->user, &wanted, NULL, 0)
+               ? KI_OK
+               : fail_impersonation(call, &wanted);
+}
+
+/* Parses "system:serviceaccount:NAMESPACE:NAME". */
+static bool is_service_account(ki_str user, ki_str *ret_ns, ki_str *ret_name) {
+    static const char prefix[] = "system:serviceaccount:";
+    if (!ki_str_starts_with(user, KI_STR("system:serviceaccount:")))
+        return false;
+    *ret_ns = ki_str_split((ki_str){ user.data + sizeof prefix - 1, user.size - (sizeof prefix - 1) }, ':', ret_name);
+    return ret_ns->size && ret_name->size;
+}
+
+/* Replaces the user of a call with Impersonate headers. Responds 403 if impersonation is not allowed. */
+static ki_status impersonate(kt_call *call) {
+    static const ki_str nowhere = { "", 0 };
+    const kt_user *as = &call->request->as;
+    ki_str ns = nowhere, name = nowhere;
+    if (!as->name.size) {
+        return as->uid.size || as->group_count
+                   ? kt_fail(call, 500, "InternalError", NULL,
+                             "Internal error occurred: groups or a uid were requested without impersonating a user")
+                   : KI_OK;
+    }
+    if (as->group_count > KT_GROUPS_MAX - KT_GROUPS_OWN)
+        return kt_fail_bad_request(call, "a user cannot be impersonated with more than %d groups here",
+                                   (int)(KT_GROUPS_MAX - KT_GROUPS_OWN));
+    bool is_service = is_service_account(as->name, &ns, &name);
+    ki_status status = is_service ? check_allowed(call, "", "serviceaccounts", ns, name)
+                                  : check_allowed(call, "", "users", nowhere, as->name);
+    for (size_t i = 0; i < as->group_count && !status; i++)
+        status = check_allowed(call, "", "groups", nowhere, as->groups[i]);
+    if (!status && as->uid.size)
+        status = check_allowed(call, "authentication.k8s.io", "uids", nowhere, as->uid);
+    if (status)
+        return status;
+    call->user = *as;
+    if (is_service && !as->group_count) {
+        snprintf(call->service_group, sizeof call->service_group, "system:serviceaccounts:%.*s", (int)ns.size, ns.data);
+        kt_user_join(&call->user, KI_STR("system:serviceaccounts"));
+        kt_user_join(&call->user, ki_str_of(call->service_group));
+    }
+    bool nobody = ki_str_equals(as->name, "system:anonymous") || kt_user_is_in(as, "system:unauthenticated");
+    if (!kt_user_is_in(as, nobody ? "system:unauthenticated" : "system:authenticated"))
+        kt_user_join(&call->user, nobody ? KI_STR("system:unauthenticated") : KI_STR("system:authenticated"));
+    return KI_OK;
+}
+
+/* ---- a call ---- */
+
 ki_status kt_auth_check_create(kt_call *call) {
     kt_attributes wanted;
     char small[KT_VERB_SIZE];
@@ -139,7 +257,7 @@ ki_status kt_auth_check(kt_call *call) {
     char small[KT_VERB_SIZE];
     ki_status status = authenticate(call);
     if (!status && call->request->from_network)
-        status = kt_impersonate(call);
+        status = impersonate(call);
     if (status || !call->request->from_network || !call->cluster->auth.closed)
         return status;
     kt_call_describe(call, small, &wanted);

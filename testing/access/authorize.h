@@ -16,7 +16,5 @@ ki_status kt_auth_check(kt_call *call);
 ki_status kt_auth_check_admin(kt_call *call);
 /* Checks the permission to create, for a patch that creates its object. Responds 403. */
 ki_status kt_auth_check_create(kt_call *call);
-/* Replaces the user of a call with Impersonate headers. Responds 403 if impersonation is not allowed. */
-ki_status kt_impersonate(kt_call *call);
 
 #endif

@@ -224,11 +224,6 @@ static ki_status all_rules(kt_call *call, yyjson_val *root) {
     return end(call);
 }
 
-bool kt_review_is(const kt_call *call) {
-    const char *group = call->resource->group;
-    return strcmp(group, "authentication.k8s.io") == 0 || strcmp(group, "authorization.k8s.io") == 0;
-}
-
 ki_status kt_review(kt_call *call) {
     yyjson_doc *doc = NULL;
     const char *kind = call->resource->kind;

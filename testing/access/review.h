@@ -5,9 +5,7 @@
 
 #include "testing/request/call.h"
 
-/* Returns true if the call's resource is a review. */
-bool kt_review_is(const kt_call *call);
-/* Responds to the review. */
+/* Responds to a review: a resource of authentication.k8s.io or authorization.k8s.io. */
 ki_status kt_review(kt_call *call);
 
 #endif

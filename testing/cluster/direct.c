@@ -139,8 +139,8 @@ ki_status kt_cluster_put_json(kt_cluster *cluster, const ki_resource *resource, 
     ki_status status = kt_json_read_trusted(&cluster->allocator, json, &doc, &why);
     if (status == KI_ERR_PARSE)
         return ki_error_set(err, status, "the object is not JSON: %s", why);
-    if (!status)
-        status = kt_secret_merge_string_data(&cluster->allocator, resource, &doc);
+    if (!status && write.storage->info->resource == KI_SECRETS)
+        status = kt_secret_merge_string_data(&cluster->allocator, &doc);
     if (status) {
         yyjson_doc_free(doc);
         return ki_error_no_memory(err, "parsing the object");

@@ -440,6 +440,8 @@ static ki_status apply(kt_call *call, const kt_fault *fault, kt_injection *injec
 ki_status kt_faults_inject(kt_faults *faults, kt_call *call, kt_injection *injection) {
     ki_status status = KI_OK;
     kt_facts_space space;
+    if (!faults->first)
+        return KI_OK;
     const kt_request_facts facts = kt_request_facts_of(call, &space);
     for (kt_fault *fault = faults->first; fault && !status; fault = fault->next) {
         if (!is_due(faults, fault, call, &facts))

@@ -131,7 +131,7 @@ char *kt_fault_error_frame(struct kt_call *call, const kt_spec *spec);
 ki_status kt_fault_empty_page(struct kt_call *call);
 
 /* ---- http.c: /_faults ---- */
-bool kt_fault_http_is(const struct kt_call *call);
+/* Responds to a call of /_faults or /_faults/ID. */
 ki_status kt_fault_http(struct kt_call *call);
 
 #endif

@@ -10,10 +10,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-bool kt_fault_http_is(const kt_call *call) {
-    return call->segment_count >= 1 && call->segment_count <= 2 && ki_str_equals(call->segments[0], "_faults");
-}
-
 static ki_status add_fault(kt_call *call) {
     ki_str line = call->request->body;
     ki_error err = KI_ERROR_INIT;

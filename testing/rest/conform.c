@@ -122,7 +122,8 @@ static ki_status conform(kt_call *call, kt_arena *arena, directive strictness, k
     if (!status) {
         yyjson_doc_free(*doc);
         *doc = typed;
-        status = kt_secret_merge_string_data(call->allocator, call->resource, doc);
+        if (call->resource == KI_SECRETS)
+            status = kt_secret_merge_string_data(call->allocator, doc);
     }
     ki_buffer_free(&text);
     kt_strict_free(&strict);

@@ -79,8 +79,16 @@ static ki_status fail_method(kt_call *call, const method *methods, unsigned verb
 
 static ki_status resource_call(kt_call *call) {
     const method *methods = collection_methods;
+    const char *group = call->resource->group, *deprecation = NULL;
     unsigned verbs = call->storage->info->verbs;
     bool everywhere = call->resource->namespaced && !call->ns.size; /* only lists cover all namespaces */
+    bool is_review = strcmp(group, "authentication.k8s.io") == 0 || strcmp(group, "authorization.k8s.io") == 0;
+    if (call->storage->custom)
+        deprecation = call->storage->custom->deprecation;
+    else if (call->resource == KI_ENDPOINTS)
+        deprecation = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
+    if (deprecation && ki_buffer_printf(&call->response->warnings, "%s\n", deprecation))
+        return KI_ERR_NO_MEMORY;
     if (call->subresource.size) {
         bool is_status = ki_str_equals(call->subresource, "status") || ki_str_equals(call->subresource, "approval");
         methods = is_status ? status_methods : other_methods;
@@ -103,7 +111,7 @@ static ki_status resource_call(kt_call *call) {
     for (const method *m = methods; m->name; m++) {
         if (strcmp(m->name, call->request->method) != 0 || !(verbs & m->verb))
             continue;
-        if (m->verb == KI_VERB_CREATE && kt_review_is(call))
+        if (m->verb == KI_VERB_CREATE && is_review)
             return kt_review(call);
         if (m->verb == KI_VERB_CREATE && call->resource == KI_BINDINGS)
             return kt_binding(call);
@@ -168,14 +176,6 @@ static ki_status inject(kt_call *call) {
     return status;
 }
 
-static ki_status warn_deprecated(kt_call *call) {
-    const kt_custom *custom = call->storage->custom;
-    const char *warning = custom ? custom->deprecation : NULL;
-    if (call->resource == KI_ENDPOINTS)
-        warning = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
-    return warning ? ki_buffer_printf(&call->response->warnings, "%s\n", warning) : KI_OK;
-}
-
 ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t now_ms, kt_response *ret_response) {
     KT_HOLDS(cluster);
     kt_response response = { .retry_after_s = -1, .content_type = "application/json" };
@@ -192,7 +192,9 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
     kt_cluster_trim(cluster, now_ms);
     ki_status status = kt_call_parse(&call);
     kt_injection_init(&call.injection);
-    if (!status && kt_fault_http_is(&call)) {
+    bool is_of_faults =
+        call.segment_count >= 1 && call.segment_count <= 2 && ki_str_equals(call.segments[0], "_faults");
+    if (!status && is_of_faults) {
         status = kt_auth_check_admin(&call);
         if (!status)
             status = kt_fault_http(&call);
@@ -203,20 +205,18 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
         status = kt_auth_check(&call);
     if (!status && request->body.size > KT_BODY_MAX)
         status = kt_fail_generic(&call, 413);
-    if (!status && call.storage)
-        status = warn_deprecated(&call);
     if (!status)
         status = call.storage ? resource_call(&call) : other_call(&call);
     /* Every call ends with KT_RESPONDED, also one that failed, or for lack of memory. */
     if (status == KT_RESPONDED && kt_cluster_reconcile(cluster, now_ms))
         status = KI_ERR_NO_MEMORY;
-    if (status == KT_RESPONDED && request->from_network && !kt_fault_http_is(&call))
+    if (status == KT_RESPONDED && request->from_network && !is_of_faults)
         kt_request_log_add(&cluster->requests, &call, call.injection.close ? 0 : response.status);
     if (status == KT_RESPONDED && call.injection.any) {
         response.faults = kt_fault_stream_new(&cluster->allocator, &call.injection);
         status = response.faults ? status : KI_ERR_NO_MEMORY;
     }
-    if (status == KT_RESPONDED && !kt_openapi_is(&call) && kt_call_write_yaml(&call))
+    if (status == KT_RESPONDED && (call.storage || !kt_openapi_is(&call)) && kt_call_write_yaml(&call))
         status = KI_ERR_NO_MEMORY;
     kt_injection_free(&call.injection, &cluster->allocator);
     kt_call_free(&call);

@@ -58,10 +58,9 @@ static yyjson_mut_val *fold(kt_arena *arena, yyjson_mut_doc *doc, yyjson_val *ro
     return made;
 }
 
-ki_status kt_secret_merge_string_data(const ki_allocator *allocator, const ki_resource *resource, yyjson_doc **doc) {
-    bool is_secret = !resource->group[0] && strcmp(resource->plural, "secrets") == 0;
+ki_status kt_secret_merge_string_data(const ki_allocator *allocator, yyjson_doc **doc) {
     yyjson_val *root = yyjson_doc_get_root(*doc);
-    if (!is_secret || !yyjson_obj_get(root, "stringData"))
+    if (!yyjson_obj_get(root, "stringData"))
         return KI_OK;
     yyjson_alc alc = kt_json_alc(allocator);
     yyjson_mut_doc *made = yyjson_mut_doc_new(&alc);

@@ -26,7 +26,7 @@ TEST(texts_go_into_data_in_base64) {
         ki_buffer text;
         ki_buffer_init(&text, &ki_allocator_default, 0);
         assert_int_equal(kt_json_read(&ki_allocator_default, ki_str_of(rows[i].given), &doc, NULL), KI_OK);
-        assert_int_equal(kt_secret_merge_string_data(&ki_allocator_default, KI_SECRETS, &doc), KI_OK);
+        assert_int_equal(kt_secret_merge_string_data(&ki_allocator_default, &doc), KI_OK);
         assert_int_equal(kt_json_append(&text, yyjson_doc_get_root(doc)), KI_OK);
         assert_string_equal(text.data, rows[i].kept);
         ki_buffer_free(&text);
@@ -34,11 +34,11 @@ TEST(texts_go_into_data_in_base64) {
     }
 }
 
-TEST(other_objects_stay_as_they_are) {
+TEST(a_secret_without_string_data_stays_the_same_document) {
     yyjson_doc *doc;
-    assert_int_equal(kt_json_read(&ki_allocator_default, KI_STR("{\"stringData\":{}}"), &doc, NULL), KI_OK);
+    assert_int_equal(kt_json_read(&ki_allocator_default, KI_STR("{\"data\":{\"a\":\"AAAA\"}}"), &doc, NULL), KI_OK);
     const yyjson_doc *same = doc;
-    assert_int_equal(kt_secret_merge_string_data(&ki_allocator_default, KI_CONFIGMAPS, &doc), KI_OK);
+    assert_int_equal(kt_secret_merge_string_data(&ki_allocator_default, &doc), KI_OK);
     assert_ptr_equal(doc, same);
     yyjson_doc_free(doc);
 }
@@ -50,7 +50,7 @@ TEST(lack_of_memory_at_any_point_leaks_nothing) {
         ki_status status =
             kt_json_read(&memory.allocator, KI_STR("{\"data\":{\"b\":\"\"},\"stringData\":{\"a\":\"1\"}}"), &doc, NULL);
         if (!status)
-            status = kt_secret_merge_string_data(&memory.allocator, KI_SECRETS, &doc);
+            status = kt_secret_merge_string_data(&memory.allocator, &doc);
         assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
         yyjson_doc_free(doc);
     }
