@@ -1,7 +1,7 @@
 /* admit.c: see admit.h. */
 #include "testing/admission/admit.h"
 
-#include "testing/cluster/storage.h"
+#include "testing/cluster/cluster_state.h"
 #include "testing/request/status.h"
 #include "testing/values/json.h"
 
@@ -45,7 +45,7 @@ static const kt_object *find_default(const kt_storage *storage) {
 }
 
 static ki_status find_priority(const kt_call *call, ki_str name, classes *found) {
-    const kt_storage *storage = kt_storage_of(call->cluster, KI_PRIORITYCLASSES);
+    const kt_storage *storage = call->cluster->priority_classes;
     const kt_object *obj = name.size ? kt_storage_get(storage, KI_STR(""), name) : find_default(storage);
     ki_status status = read(call, obj, &found->priority_doc);
     yyjson_val *root = yyjson_doc_get_root(found->priority_doc);

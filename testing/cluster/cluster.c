@@ -76,13 +76,13 @@ static ki_status add_storages(kt_cluster *cluster) {
         const ki_resource_info *info = ki_resource_info_at((unsigned)i);
         const ki_resource *resource = info->resource;
         kt_storage *storage = cluster->storages[i] = &cluster->builtins[i];
-        *storage =
-            (kt_storage){ .cluster = cluster, .info = info, .first_seq = 1, .store = storage, .is_served = true };
+        *storage = (kt_storage){ .cluster = cluster, .first_seq = 1, .store = storage, .is_served = true };
         ki_ring_init(&storage->history, &cluster->allocator, sizeof(kt_event));
         cluster->storage_count = cluster->builtin_count = i + 1;
         char *path = cluster->paths + i * KT_PATH_MAX_SIZE;
         size_t size =
             format_path(path, ki_str_of(resource->group), ki_str_of(resource->version), ki_str_of(resource->plural));
+        kt_storage_describe(storage, info, (ki_str){ path, size });
         ki_status status = ki_map_put(&cluster->by_path, (ki_str){ path, size }, storage, NULL);
         if (status)
             return status;
@@ -93,6 +93,8 @@ static ki_status add_storages(kt_cluster *cluster) {
             kt_view_join(cluster->storages[i], kt_storage_of(cluster, store));
     }
     cluster->definitions = kt_storage_of(cluster, KI_CUSTOMRESOURCEDEFINITIONS);
+    cluster->namespaces = kt_storage_of(cluster, KI_NAMESPACES);
+    cluster->priority_classes = kt_storage_of(cluster, KI_PRIORITYCLASSES);
     return KI_OK;
 }
 
@@ -134,9 +136,9 @@ ki_status kt_cluster_new(const ki_allocator *allocator, const kt_cluster_options
     kt_auth_init(&cluster->auth, &cluster->allocator);
     kt_faults_init(&cluster->faults, &cluster->allocator, cluster->options.seed);
     kt_request_log_init(&cluster->requests, &cluster->allocator);
-    ki_status status = add_storages(cluster);
+    ki_status status = kt_defaults_new(&cluster->allocator, &cluster->defaults);
     if (!status)
-        status = kt_defaults_new(&cluster->allocator, &cluster->defaults);
+        status = add_storages(cluster);
     if (status)
         ki_error_no_memory(err, "making the cluster");
     else
@@ -209,8 +211,12 @@ kt_storage *kt_storage_at(const kt_cluster *cluster, size_t index) {
 
 ki_status kt_cluster_reconcile(kt_cluster *cluster, int64_t now_ms) {
     KT_HOLDS(cluster);
+    const kt_storage *definitions = cluster->definitions;
+    bool collects = cluster->options.collects_garbage;
+    if (!collects && cluster->crd.synced == definitions->first_seq + definitions->history.count)
+        return KI_OK;
     ki_status status = kt_crd_sync(cluster, now_ms);
-    if (!status)
+    if (!status && collects)
         status = kt_cluster_collect_garbage(cluster, now_ms);
     return status ? status : kt_crd_sync(cluster, now_ms);
 }
@@ -267,7 +273,7 @@ size_t kt_cluster_count(const kt_cluster *cluster, const ki_resource *resource) 
 /* Returns an object in the version of `storage`. The present snapshot owns a converted object. */
 static const kt_object *in_version(kt_storage *storage, const kt_object *obj) {
     kt_snapshot *snapshot = NULL;
-    if (!obj || !kt_view_converts(storage))
+    if (!obj || !storage->converts)
         return obj;
     if (kt_storage_present(storage, &snapshot))
         return NULL;

@@ -29,6 +29,8 @@ struct kt_cluster {
     size_t custom_count;     /* storages of custom resources, also those that are no longer served */
     kt_storage *retired;     /* storages that are no longer served */
     kt_storage *definitions; /* of CustomResourceDefinition */
+    kt_storage *namespaces;
+    kt_storage *priority_classes;
     struct {
         uint64_t synced; /* first event of definitions that kt_crd_sync has not processed */
         uint64_t round;  /* counts runs of kt_crd_sync */
@@ -56,8 +58,7 @@ uint64_t kt_cluster_random(kt_cluster *cluster);
 ki_status kt_cluster_add_namespaces(kt_cluster *cluster, ki_error *err);
 /* Returns true for a namespace that every cluster has. */
 bool kt_cluster_is_first_namespace(ki_str name);
-/* gc.c: processes every change since the last call. Returns KI_OK at once if the collector is off. Errors:
- * KI_ERR_NO_MEMORY; the caller calls it again. */
+/* gc.c: processes every change since the last call. Errors: KI_ERR_NO_MEMORY; the caller calls it again. */
 ki_status kt_cluster_collect_garbage(kt_cluster *cluster, int64_t now_ms);
 /* Does the controllers' work after a change: serves custom resources and collects garbage. Errors: KI_ERR_NO_MEMORY;
  * the caller calls it again. */

@@ -36,7 +36,7 @@ static void set_custom(kt_storage *storage, kt_custom *custom) {
         storage->old_customs = storage->custom;
     }
     storage->custom = custom;
-    storage->info = &custom->info;
+    kt_storage_describe(storage, &custom->info, ki_str_of(storage->path));
     free_old(storage);
 }
 

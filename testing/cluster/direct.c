@@ -71,13 +71,12 @@ static bool is_same_spec(const kt_object *a, const kt_object *b) {
 static ki_status make(kt_storage *storage, const kt_object *old, kt_meta *meta, yyjson_val *root, kt_object **ret_obj) {
     kt_cluster *cluster = storage->cluster;
     uint64_t revision = cluster->revision + 1;
-    ki_status status =
-        kt_object_new(&cluster->allocator, storage->info, meta, root, root, revision, &cluster->scratch, ret_obj);
+    ki_status status = kt_object_new(storage, meta, root, root, revision, &cluster->scratch, ret_obj);
     if (status || !old || !meta->generation || is_same_spec(old, *ret_obj))
         return status;
     kt_object_unref(*ret_obj);
     meta->generation++;
-    return kt_object_new(&cluster->allocator, storage->info, meta, root, root, revision, &cluster->scratch, ret_obj);
+    return kt_object_new(storage, meta, root, root, revision, &cluster->scratch, ret_obj);
 }
 
 static ki_status put(const kt_write *write, ki_str ns, ki_str name, yyjson_val *root, kt_object **ret_obj) {
@@ -101,7 +100,7 @@ static ki_status put(const kt_write *write, ki_str ns, ki_str name, yyjson_val *
         ki_rfc3339_seconds(write->now_ms / 1000, created);
         meta.uid = ki_str_of(uid);
         meta.created = ki_str_of(created);
-        meta.generation = kt_write_first_generation(storage->info, given);
+        meta.generation = kt_write_first_generation(storage, given);
     }
     ki_buffer fields;
     ki_buffer_init(&fields, &cluster->allocator, 0);

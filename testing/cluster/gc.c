@@ -375,8 +375,6 @@ static ki_status handle_change(kt_cluster *cluster, kt_storage *storage, kt_even
 
 ki_status kt_cluster_collect_garbage(kt_cluster *cluster, int64_t now_ms) {
     KT_HOLDS(cluster);
-    if (!cluster->options.collects_garbage)
-        return KI_OK;
     if (cluster->gc_revision > cluster->revision) /* the cluster was rewound */
         cluster->gc_revision = cluster->revision;
     while (cluster->gc_revision < cluster->revision) {

@@ -3,8 +3,6 @@
 
 #include "src/base/rfc3339.h"
 #include "testing/cluster/cluster_state.h"
-#include "testing/cluster/strategy.h"
-#include "testing/crd/custom.h"
 #include "testing/values/json.h"
 
 #include <stdlib.h>
@@ -27,9 +25,9 @@ static bool is_one_of(ki_str element, const char *const *names, size_t count) {
 static bool is_elsewhere(const kt_write *write, ki_str element) {
     bool is_status = ki_str_equals(element, "f:status");
     if (strcmp(write->subresource, "status") == 0)
-        return !is_status && (!ki_str_equals(element, "f:metadata") ||
-                              (kt_strategy_of(write->storage->info)->flags & KT_STATUS_ONLY));
-    return is_status && kt_has_status(write->storage->info);
+        return !is_status &&
+               (!ki_str_equals(element, "f:metadata") || (write->storage->strategy->flags & KT_STATUS_ONLY));
+    return is_status && write->storage->has_status;
 }
 
 kt_set *kt_managed_fields_strip(kt_arena *arena, const kt_write *write, const kt_set *set) {
@@ -83,16 +81,6 @@ static bool is_own(const kt_write *write, const kt_manager *manager) {
            ki_str_equals(manager->subresource, write->subresource);
 }
 
-static ki_str api_version_of(kt_arena *arena, const kt_write *write) {
-    ki_buffer text;
-    ki_buffer_init(&text, arena->allocator, 0);
-    if (kt_append_api_version(&text, write->storage->info->resource))
-        arena->failed = true;
-    ki_str copy = kt_arena_copy(arena, (ki_str){ text.data, text.size });
-    ki_buffer_free(&text);
-    return copy;
-}
-
 void kt_managed_fields_read(kt_arena *arena, const kt_write *write, yyjson_val *previous, yyjson_val *old_root,
                             kt_managers *ret) {
     size_t index, count, size = yyjson_arr_size(previous);
@@ -112,11 +100,10 @@ void kt_managed_fields_read(kt_arena *arena, const kt_write *write, yyjson_val *
         };
     }
     if (!ret->count && write->applied && old_root) {
-        kt_spot spot = kt_spot_of(write->storage->info);
         kt_comparison all;
-        kt_typed_compare(arena, &spot, NULL, old_root, &all);
+        kt_typed_compare(arena, &write->storage->spot, NULL, old_root, &all);
         ret->list[ret->count++] = (kt_manager){ .name = KI_STR(BEFORE_FIRST_APPLY),
-                                                .api_version = api_version_of(arena, write),
+                                                .api_version = write->storage->api_version,
                                                 .fields = kt_managed_fields_strip(arena, write, all.added) };
     }
     ret->own = ret->count;
@@ -151,7 +138,7 @@ static void cap_updates(kt_arena *arena, const kt_write *write, kt_managers *man
     size_t merged = managers->count - applies - KT_UPDATE_MANAGERS_MAX + 1;
     kt_manager *first = &managers->list[applies], *last = first + merged - 1;
     kt_manager ancient = { .name = KI_STR(ANCIENT_CHANGES),
-                           .api_version = api_version_of(arena, write),
+                           .api_version = write->storage->api_version,
                            .time = last->time };
     for (const kt_manager *one = first; one <= last; one++)
         ancient.fields = kt_set_union(arena, ancient.fields, one->fields);
@@ -209,11 +196,11 @@ ki_status kt_managed_fields_write(const kt_write *write, yyjson_val *previous, y
     kt_arena arena;
     kt_managers managers;
     kt_comparison difference;
-    kt_spot spot = kt_spot_of(write->storage->info);
+    const kt_spot *spot = &write->storage->spot;
     char now[KI_RFC3339_SIZE];
     kt_arena_init(&arena, out->allocator);
     kt_managed_fields_read(&arena, write, previous, old_root, &managers);
-    kt_typed_compare(&arena, &spot, old_root, root, &difference);
+    kt_typed_compare(&arena, spot, old_root, root, &difference);
     kt_set *changed =
         kt_managed_fields_strip(&arena, write, kt_set_union(&arena, difference.added, difference.modified));
     kt_set *removed = kt_managed_fields_strip(&arena, write, difference.removed);
@@ -228,14 +215,14 @@ ki_status kt_managed_fields_write(const kt_write *write, yyjson_val *previous, y
             manager->fields = kt_set_difference(&arena, manager->fields, lost);
             continue;
         }
-        kt_set *fields = own_fields(&arena, write, &spot, manager->fields, changed, removed);
+        kt_set *fields = own_fields(&arena, write, spot, manager->fields, changed, removed);
         bool took = write->applied ? !kt_set_equal(fields, manager->fields) || !kt_set_is_empty(lost)
                                    : !kt_set_is_empty(changed);
         manager->fields = fields;
         if (took) {
             ki_rfc3339_seconds(write->now_ms / 1000, now);
             manager->time = ki_str_of(now);
-            manager->api_version = api_version_of(&arena, write);
+            manager->api_version = write->storage->api_version;
         }
     }
     if (!arena.failed)

@@ -3,7 +3,7 @@
 
 #include "src/base/assert.h"
 #include "src/base/memory.h"
-#include "testing/crd/custom.h"
+#include "testing/cluster/cluster_state.h"
 #include "testing/values/json.h"
 
 #include <inttypes.h>
@@ -52,25 +52,13 @@ static const struct {
     { "source", "source.component", { NULL, 0 } },
 };
 
-const char *const *kt_object_field_paths(const ki_resource_info *info) {
+const char *const *kt_object_field_paths(const ki_resource *resource) {
     static const char *const none[] = { NULL };
-    const kt_custom *custom = kt_custom_of(info);
-    const ki_resource *resource = info->resource;
-    if (custom)
-        return custom->paths;
     for (size_t i = 0; i < sizeof selectable / sizeof selectable[0]; i++) {
         if (strcmp(selectable[i].plural, resource->plural) == 0 && strcmp(selectable[i].group, resource->group) == 0)
             return selectable[i].paths;
     }
     return none;
-}
-
-ki_status kt_append_api_version(ki_buffer *out, const ki_resource *resource) {
-    if (resource->group[0]) {
-        ki_buffer_append_string(out, resource->group);
-        ki_buffer_append_char(out, '/');
-    }
-    return ki_buffer_append_string(out, resource->version);
 }
 
 /* Appends `"NAME":"TEXT",` unless the text is empty. */
@@ -139,27 +127,30 @@ static void append_rest(ki_buffer *out, yyjson_val *root, yyjson_val *status_roo
     }
 }
 
-/* Returns a scalar in the form that field selectors compare. `space` holds numbers. */
-static ki_str scalar_text(yyjson_val *val, char *space, size_t size) {
+/* Returns a field in the form that field selectors compare. `space` holds numbers. */
+static ki_str field_value(yyjson_val *root, yyjson_val *status_root, const char *path, bool is_built_in,
+                          char space[24]) {
+    ki_str unset = { NULL, 0 };
+    for (size_t i = 0; is_built_in && i < sizeof unlike / sizeof unlike[0]; i++) {
+        if (strcmp(unlike[i].path, path) != 0)
+            continue;
+        unset = unlike[i].unset;
+        path = unlike[i].from ? unlike[i].from : path;
+        break;
+    }
+    yyjson_val *val = strncmp(path, "status.", sizeof "status." - 1) == 0 ? status_root : root;
+    for (size_t size; val && *path; path += size + (path[size] == '.')) {
+        size = strcspn(path, ".");
+        val = yyjson_obj_getn(val, path, size);
+    }
     if (yyjson_is_str(val))
         return kt_json_str(val);
     if (yyjson_is_bool(val))
         return yyjson_get_bool(val) ? KI_STR("true") : KI_STR("false");
-    if (yyjson_is_int(val)) {
-        int length = snprintf(space, size, "%" PRId64, yyjson_get_sint(val));
-        return (ki_str){ space, (size_t)length };
-    }
-    return (ki_str){ NULL, 0 };
-}
-
-static ki_str field_value(yyjson_val *root, yyjson_val *status_root, const char *path, char *space, size_t size) {
-    ki_str rest = ki_str_of(path);
-    yyjson_val *val = ki_str_starts_with(rest, KI_STR("status.")) ? status_root : root;
-    while (val && rest.size) {
-        ki_str step = ki_str_split(rest, '.', &rest);
-        val = yyjson_obj_getn(val, step.data, step.size);
-    }
-    return val ? scalar_text(val, space, size) : (ki_str){ NULL, 0 };
+    if (!yyjson_is_int(val))
+        return unset;
+    int size = snprintf(space, 24, "%" PRId64, yyjson_get_sint(val));
+    return (ki_str){ space, (size_t)size };
 }
 
 static ki_str copy_text(char **at, ki_str text) {
@@ -212,18 +203,8 @@ static ki_status pack(const kt_object *draft, kt_object **ret_obj) {
     return KI_OK;
 }
 
-static ki_str built_in_value(yyjson_val *root, yyjson_val *status_root, const char *path, char *space, size_t size) {
-    for (size_t i = 0; i < sizeof unlike / sizeof unlike[0]; i++) {
-        if (strcmp(unlike[i].path, path) != 0)
-            continue;
-        ki_str value = field_value(root, status_root, unlike[i].from ? unlike[i].from : path, space, size);
-        return value.data ? value : unlike[i].unset;
-    }
-    return field_value(root, status_root, path, space, size);
-}
-
 /* Completes `draft` with JSON, key, fields and labels, and packs it. `scratch` has the JSON; the key is appended. */
-static ki_status finish(kt_object *draft, const kt_meta *meta, const ki_resource_info *info, yyjson_val *root,
+static ki_status finish(kt_object *draft, const kt_storage *storage, const kt_meta *meta, yyjson_val *root,
                         yyjson_val *status_root, ki_buffer *scratch, kt_object **ret_obj) {
     size_t json_size = scratch->size;
     if (meta->ns.size) {
@@ -235,18 +216,14 @@ static ki_status finish(kt_object *draft, const kt_meta *meta, const ki_resource
         return scratch->failed;
     draft->json = (ki_str){ scratch->data, json_size };
     draft->key = (ki_str){ scratch->data + json_size, scratch->size - json_size };
-
-    const char *const *paths = kt_object_field_paths(info);
     kt_pair fields[MAX_FIELDS];
     char spaces[MAX_FIELDS][24];
-    for (size_t i = 0; i < MAX_FIELDS && paths[i]; i++) {
-        fields[i].name = ki_str_of(paths[i]);
-        fields[i].value = (kt_custom_of(info) ? field_value : built_in_value)(root, status_root, paths[i], spaces[i],
-                                                                              sizeof spaces[i]);
+    for (size_t i = 0; i < MAX_FIELDS && storage->paths[i]; i++) {
+        fields[i].name = ki_str_of(storage->paths[i]);
+        fields[i].value = field_value(root, status_root, storage->paths[i], !storage->custom, spaces[i]);
         draft->field_count = i + 1;
     }
     draft->fields = fields;
-
     ki_status status = KI_ERR_NO_MEMORY;
     size_t count = yyjson_obj_size(meta->labels);
     kt_pair *labels = count ? ki_alloc_array(draft->allocator, count, sizeof *labels) : NULL;
@@ -266,10 +243,9 @@ static ki_status finish(kt_object *draft, const kt_meta *meta, const ki_resource
     return status;
 }
 
-ki_status kt_object_new(const ki_allocator *allocator, const ki_resource_info *info, const kt_meta *meta,
-                        yyjson_val *root, yyjson_val *status_root, uint64_t revision, ki_buffer *scratch,
-                        kt_object **ret_obj) {
-    kt_object draft = { .allocator = allocator,
+ki_status kt_object_new(const kt_storage *storage, const kt_meta *meta, yyjson_val *root, yyjson_val *status_root,
+                        uint64_t revision, ki_buffer *scratch, kt_object **ret_obj) {
+    kt_object draft = { .allocator = &storage->cluster->allocator,
                         .revision = revision,
                         .generation = meta->generation,
                         .ns = meta->ns,
@@ -277,9 +253,8 @@ ki_status kt_object_new(const ki_allocator *allocator, const ki_resource_info *i
                         .uid = meta->uid,
                         .created = meta->created };
     ki_buffer_reset(scratch, SIZE_MAX);
-    ki_buffer_printf(scratch, "{\"kind\":\"%s\",\"apiVersion\":\"", info->resource->kind);
-    kt_append_api_version(scratch, info->resource);
-    ki_buffer_append_string(scratch, "\",");
+    ki_buffer_printf(scratch, "{\"kind\":\"%s\",\"apiVersion\":\"%.*s\",", storage->info->resource->kind,
+                     (int)storage->api_version.size, storage->api_version.data);
     draft.meta_start = scratch->size;
     append_meta(scratch, meta, revision, &draft.revision_offset);
     draft.meta_end = scratch->size;
@@ -289,7 +264,7 @@ ki_status kt_object_new(const ki_allocator *allocator, const ki_resource_info *i
     ki_buffer_append_char(scratch, '}');
     if (scratch->failed)
         return scratch->failed;
-    return finish(&draft, meta, info, root, status_root, scratch, ret_obj);
+    return finish(&draft, storage, meta, root, status_root, scratch, ret_obj);
 }
 
 ki_status kt_object_with_revision(const kt_object *obj, uint64_t revision, ki_buffer *scratch, kt_object **ret_obj) {

@@ -13,6 +13,8 @@
 
 #include <yyjson.h>
 
+struct kt_storage;
+
 typedef struct kt_pair {
     ki_str name;
     ki_str value;
@@ -57,24 +59,19 @@ typedef struct kt_meta {
     ki_str managed_fields; /* a JSON array; empty: none */
 } kt_meta;
 
-/* Creates an object. `root` has all fields except metadata and status; `status_root` has status (NULL: none).
- * Overwrites `scratch`.
- * Errors: KI_ERR_NO_MEMORY. */
-ki_status kt_object_new(const ki_allocator *allocator, const ki_resource_info *info, const kt_meta *meta,
-                        yyjson_val *root, yyjson_val *status_root, uint64_t revision, ki_buffer *scratch,
-                        kt_object **ret_obj);
+/* Creates an object of a storage's resource. `root` has all fields except metadata and status; `status_root` has status
+ * (NULL: none). Overwrites `scratch`. Errors: KI_ERR_NO_MEMORY. */
+ki_status kt_object_new(const struct kt_storage *storage, const kt_meta *meta, yyjson_val *root,
+                        yyjson_val *status_root, uint64_t revision, ki_buffer *scratch, kt_object **ret_obj);
 /* Returns a copy with another resource version, for a deletion's event. */
 ki_status kt_object_with_revision(const kt_object *obj, uint64_t revision, ki_buffer *scratch, kt_object **ret_obj);
 kt_object *kt_object_ref(kt_object *obj);
 void kt_object_unref(kt_object *obj); /* NULL is allowed */
 
-/* Returns the paths of a resource's own selectable fields; NULL ends them. */
-const char *const *kt_object_field_paths(const ki_resource_info *info);
+/* Returns the paths of a built-in resource's own selectable fields; NULL ends them. */
+const char *const *kt_object_field_paths(const ki_resource *resource);
 /* Returns the value of a label or selectable field; data is NULL if the object does not have it. */
 ki_str kt_object_label(const kt_object *obj, ki_str name);
 ki_str kt_object_field(const kt_object *obj, ki_str name);
-
-/* Appends "v1" or "apps/v1". */
-ki_status kt_append_api_version(ki_buffer *out, const ki_resource *resource);
 
 #endif

@@ -24,7 +24,7 @@ static const char *find_owners(const kt_object *obj) {
 
 ki_status kt_owners_add(kt_storage *store, kt_object *obj) {
     kt_cluster *cluster = store->cluster;
-    const char *first = cluster->options.collects_garbage ? find_owners(obj) : NULL;
+    const char *first = find_owners(obj);
     size_t count = 0;
     for (const char *at = first; next_uid(obj, &at).data;)
         count++;

@@ -18,7 +18,7 @@ typedef struct kt_owners {
     kt_dependent each[];
 } kt_owners;
 
-/* Adds an object that is now in a store. Errors: KI_ERR_NO_MEMORY. */
+/* Adds an object that is now in a store of a cluster that collects garbage. Errors: KI_ERR_NO_MEMORY. */
 ki_status kt_owners_add(kt_storage *store, kt_object *obj);
 /* Removes an object that is no longer in its store. NULL, or an object that was not added: does nothing. */
 void kt_owners_remove(kt_cluster *cluster, kt_object *obj);

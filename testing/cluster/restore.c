@@ -24,7 +24,7 @@ static ki_status restore(kt_storage *storage, const kt_snapshot *snapshot) {
     storage->count = count;
     storage->capacity = count + 1;
     ki_status status = KI_OK;
-    for (size_t i = 0; i < count && !status; i++)
+    for (size_t i = 0; storage->cluster->options.collects_garbage && i < count && !status; i++)
         status = kt_owners_add(storage, objects[i]);
     return status;
 }

@@ -3,10 +3,25 @@
 
 #include "src/base/array.h"
 #include "src/base/assert.h"
+#include "src/base/list.h"
 #include "src/base/memory.h"
 #include "testing/cluster/cluster_state.h"
 #include "testing/cluster/owners.h"
 #include "testing/cluster/view.h"
+
+void kt_storage_describe(kt_storage *storage, const ki_resource_info *info, ki_str path) {
+    const ki_resource *resource = info->resource;
+    const kt_custom *custom = kt_custom_of(info);
+    ki_str version = { path.data, path.size - strlen(resource->plural) - 1 };
+    storage->info = info;
+    storage->api_version = resource->group[0] ? version : (ki_str){ version.data + 1, version.size - 1 };
+    storage->strategy = kt_strategy_of(info);
+    storage->has_status = kt_has_status(info);
+    storage->spot = kt_spot_of(info);
+    storage->defaults = custom ? NULL : kt_defaults_of(storage->cluster->defaults, resource);
+    storage->paths = custom ? custom->paths : kt_object_field_paths(resource);
+    storage->converts = storage->converts || custom;
+}
 
 size_t kt_objects_bound(kt_object *const *objects, size_t count, ki_str key, bool after) {
     size_t low = 0, high = count;
@@ -76,14 +91,6 @@ static bool is_sorted_at(kt_object *const *objects, size_t count, size_t index) 
            (index + 1 >= count || ki_str_order(objects[index]->key, objects[index + 1]->key) < 0);
 }
 
-static ki_status reserve(kt_storage *storage) {
-    kt_cluster *cluster = storage->cluster;
-    ki_status status = KI_ARRAY_RESERVE(&cluster->allocator, storage->objects, storage->count, storage->capacity);
-    if (!status)
-        status = ki_ring_reserve(&storage->history, 1);
-    return status ? status : ki_ring_reserve(&cluster->log, 1);
-}
-
 /* Inserts (KT_ADDED), replaces (KT_MODIFIED) or removes (KT_DELETED) `obj` in a sorted array with room for one more.
  * Returns the replaced or removed object. Does not change reference counts. */
 static kt_object *apply(kt_object **objects, size_t *count, kt_event_type type, kt_object *obj) {
@@ -109,8 +116,12 @@ ki_status kt_storage_commit(kt_storage *storage, kt_event_type type, kt_object *
     KT_HOLDS(cluster);
     KI_ASSERT(obj->revision == cluster->revision + 1 && obj->refs > 0);
     storage = storage->store;
-    ki_status status = reserve(storage);
-    if (!status && type != KT_DELETED)
+    ki_status status = KI_ARRAY_RESERVE(&cluster->allocator, storage->objects, storage->count, storage->capacity);
+    if (!status)
+        status = ki_ring_reserve(&storage->history, 1);
+    if (!status)
+        status = ki_ring_reserve(&cluster->log, 1);
+    if (!status && type != KT_DELETED && cluster->options.collects_garbage)
         status = kt_owners_add(storage, obj);
     if (status)
         return status;
@@ -119,11 +130,12 @@ ki_status kt_storage_commit(kt_storage *storage, kt_event_type type, kt_object *
         view->present = NULL;
     }
     kt_object *old = apply(storage->objects, &storage->count, type, obj);
-    kt_owners_remove(cluster, old);
+    if (old && old->owners)
+        kt_owners_remove(cluster, old);
     cluster->revision = obj->revision;
     /* The event gets the storage's reference to the old object. Only the event refers to a deletion's object. */
     kt_event event = { type, obj->revision, now_ms, type == KT_DELETED ? obj : kt_object_ref(obj), old };
-    (void)ki_ring_push(&storage->history, &event); /* reserve() made room for both */
+    (void)ki_ring_push(&storage->history, &event); /* there is room for both */
     (void)ki_ring_push(&cluster->log, &storage);
     cluster->history_bytes += obj->json.size;
     KI_ASSERT(cluster->log.count >= storage->history.count);
@@ -135,7 +147,7 @@ ki_status kt_storage_commit(kt_storage *storage, kt_event_type type, kt_object *
 
 /* Converts the objects of a snapshot to the version of `view`. The snapshot owns a reference to each. */
 static ki_status convert_snapshot(const kt_storage *view, kt_snapshot *snapshot) {
-    for (size_t i = 0; kt_view_converts(view) && i < snapshot->count; i++) {
+    for (size_t i = 0; view->converts && i < snapshot->count; i++) {
         kt_object *converted = NULL;
         ki_status status = kt_view_object(view, snapshot->objects[i], &converted);
         if (status)
@@ -222,4 +234,124 @@ void kt_snapshot_unref(kt_snapshot *snapshot) {
     for (size_t i = 0; i < snapshot->count; i++)
         kt_object_unref(snapshot->objects[i]);
     ki_free(snapshot->allocator, snapshot);
+}
+
+/* ---- history: the events of a cluster ---- */
+
+uint64_t kt_storage_seq_after(const kt_storage *storage, uint64_t revision) {
+    storage = storage->store;
+    size_t low = 0, high = storage->history.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const kt_event *event = ki_ring_at(&storage->history, middle);
+        if (event->revision <= revision)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return storage->first_seq + low;
+}
+
+const kt_event *kt_storage_event(const kt_storage *storage, uint64_t seq) {
+    storage = storage->store;
+    return ki_ring_at(&storage->history, (size_t)(seq - storage->first_seq));
+}
+
+/* Drops the cluster's oldest event. */
+static void drop_oldest(kt_cluster *cluster) {
+    kt_storage *storage = NULL;
+    kt_event event;
+    KT_HOLDS(cluster);
+    if (!ki_ring_pop(&cluster->log, &storage) || !ki_ring_pop(&storage->history, &event))
+        return;
+    storage->first_seq++;
+    KI_ASSERT(event.revision > cluster->compacted && event.revision <= cluster->revision);
+    KI_ASSERT(cluster->history_bytes >= event.obj->json.size);
+    cluster->compacted = event.revision;
+    cluster->history_bytes -= event.obj->json.size;
+    kt_object_unref(event.obj);
+    kt_object_unref(event.old);
+}
+
+static const kt_event *oldest(const kt_cluster *cluster) {
+    kt_storage *const *storage = ki_ring_at(&cluster->log, 0);
+    return storage ? ki_ring_at(&(*storage)->history, 0) : NULL;
+}
+
+void kt_cluster_trim(kt_cluster *cluster, int64_t now_ms) {
+    const kt_cluster_options *options = &cluster->options;
+    const kt_event *event;
+    while ((event = oldest(cluster)) != NULL &&
+           (cluster->log.count > options->compact_after || cluster->history_bytes > options->compact_bytes ||
+            (options->compact_age_ms && now_ms - event->time_ms > options->compact_age_ms)))
+        drop_oldest(cluster);
+}
+
+void kt_cluster_compact(kt_cluster *cluster, uint64_t revision) {
+    KT_HOLDS(cluster);
+    if (revision == 0 || revision > cluster->revision)
+        revision = cluster->revision;
+    const kt_event *event;
+    while ((event = oldest(cluster)) != NULL && event->revision <= revision)
+        drop_oldest(cluster);
+    if (cluster->compacted < revision)
+        cluster->compacted = revision;
+    for (size_t i = 0; i < cluster->storage_count; i++)
+        kt_watchers_notify(cluster->storages[i]); /* watches behind it must send 410 */
+}
+
+/* ---- watches ---- */
+
+void kt_watcher_add(kt_watcher *watcher, kt_storage *storage) {
+    watcher->storage = storage;
+    KI_LIST_PREPEND(storage->watchers, watcher);
+}
+
+void kt_watcher_remove(kt_watcher *watcher) {
+    KT_HOLDS(watcher->storage->cluster);
+    KI_LIST_REMOVE(watcher->storage->watchers, watcher);
+}
+
+size_t kt_watchers_count(const kt_storage *storage) {
+    size_t count = 0;
+    for (const kt_watcher *watcher = storage->watchers; watcher; watcher = watcher->next)
+        count += !watcher->closed && !watcher->ended;
+    return count;
+}
+
+static void wake(kt_watcher *watcher) {
+    if (watcher->woken || !watcher->wake)
+        return;
+    watcher->woken = true;
+    watcher->wake(watcher->user);
+}
+
+void kt_watchers_notify(kt_storage *storage) {
+    KT_HOLDS(storage->cluster);
+    for (kt_watcher *watcher = storage->watchers; watcher; watcher = watcher->next)
+        wake(watcher);
+}
+
+void kt_watchers_close_all(kt_storage *storage) {
+    KT_HOLDS(storage->cluster);
+    for (kt_watcher *watcher = storage->watchers; watcher; watcher = watcher->next) {
+        if (!watcher->closed)
+            watcher->closed_seq = storage->store->first_seq + storage->store->history.count;
+        watcher->closed = true;
+        wake(watcher);
+    }
+}
+
+void kt_watchers_end_all(kt_storage *storage) {
+    KT_HOLDS(storage->cluster);
+    for (kt_watcher *watcher = storage->watchers; watcher; watcher = watcher->next) {
+        watcher->ended = true;
+        wake(watcher);
+    }
+}
+
+void kt_watchers_cut_all(kt_storage *storage) {
+    for (kt_watcher *watcher = storage->watchers; watcher; watcher = watcher->next)
+        watcher->is_cut = true;
+    kt_watchers_end_all(storage);
 }

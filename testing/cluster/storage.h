@@ -1,13 +1,15 @@
-/* storage.h: the objects of one resource in key order, and the history of their changes. Part of a cluster, which
- * assigns the revisions. write.c changes it; rest/page.c and request/watch.c read it. The caller holds the cluster. */
+/* storage.h: the objects of one resource in key order, the history of their changes, and the open watches. Part of a
+ * cluster, which assigns the revisions. write.c changes it; rest/page.c and request/watch.c read it. The caller holds
+ * the cluster. */
 #ifndef KT_CLUSTER_STORAGE_H
 #define KT_CLUSTER_STORAGE_H
 
 #include "src/base/ring.h"
 #include "testing/cluster/cluster.h"
 #include "testing/cluster/object.h"
-#include "testing/cluster/watchers.h"
+#include "testing/cluster/strategy.h"
 #include "testing/crd/custom.h"
+#include "testing/schema/schema.h"
 
 typedef enum kt_event_type {
     KT_ADDED,
@@ -23,6 +25,20 @@ typedef struct kt_event {
     kt_object *old; /* NULL for KT_ADDED */
 } kt_event;
 
+/* The head of an open watch (request/watch.h). The cluster wakes and ends it. */
+typedef struct kt_watcher {
+    struct kt_storage *storage;
+    struct kt_watcher *next;
+    struct kt_watcher *previous;
+    bool closed;         /* the watch ends before the event `closed_seq` */
+    bool ended;          /* the watch ends at once */
+    bool is_cut;         /* it ends without a clean end of its response */
+    uint64_t closed_seq; /* sequence number of the first event after the close */
+    bool woken;          /* woken since the reader last found no event */
+    void (*wake)(void *user);
+    void *user;
+} kt_watcher;
+
 /* The objects at one revision. Readers of the same revision share it. */
 typedef struct kt_snapshot {
     uint32_t refs;
@@ -34,7 +50,6 @@ typedef struct kt_snapshot {
 
 typedef struct kt_storage {
     kt_cluster *cluster;
-    const ki_resource_info *info;
     kt_object **objects; /* sorted by key */
     size_t count;
     size_t capacity;
@@ -43,15 +58,25 @@ typedef struct kt_storage {
     kt_snapshot *present; /* snapshot of the current objects; NULL until somebody needs it */
     kt_watcher *watchers; /* open watches */
 
+    /* ---- the resource (kt_storage_describe) ---- */
+    const ki_resource_info *info;
+    ki_str api_version; /* "v1" or "apps/v1" */
+    const kt_strategy *strategy;
+    bool has_status;          /* the resource has a status subresource */
+    kt_spot spot;             /* of an object; its type is NULL for custom resources */
+    yyjson_val *defaults;     /* of a new object, with its first status; NULL: none */
+    const char *const *paths; /* of the resource's own selectable fields; NULL ends them */
+
     /* Versions of the resource (view.h). The store has the objects and the history; every version has its own
      * `present` and `watchers`. */
     struct kt_storage *store;     /* the storage with the objects: itself or another version */
     struct kt_storage *next_view; /* of the store: list of its other versions */
+    bool converts;                /* stored objects can be of another version */
     bool is_served;               /* discovery lists the resource */
 
     /* ---- custom resources (crd/custom.h) ---- */
     char *path;             /* key in cluster->by_path */
-    kt_custom *custom;      /* the owner of `info`; NULL: built-in */
+    kt_custom *custom;      /* the owner of `info`, `spot` and `paths`; NULL: built-in */
     kt_custom *old_customs; /* replaced definitions that open watches can still use */
     uint64_t sync_round;    /* last run of kt_crd_sync that found the definition */
     struct kt_storage *next_retired;
@@ -59,6 +84,9 @@ typedef struct kt_storage {
 
 /* Frees the storage's definitions. No watch is open any more. */
 void kt_storage_free_customs(kt_storage *storage);
+
+/* Sets what is known of the storage's resource. `path`: "GROUP/VERSION/PLURAL", borrowed. */
+void kt_storage_describe(kt_storage *storage, const ki_resource_info *info, ki_str path);
 
 /* ---- the storages of a cluster (cluster.c) ---- */
 
@@ -87,11 +115,27 @@ ki_status kt_storage_present(kt_storage *storage, kt_snapshot **ret_snapshot);
 ki_status kt_storage_past(kt_storage *storage, uint64_t revision, kt_snapshot **ret_snapshot);
 void kt_snapshot_unref(kt_snapshot *snapshot); /* NULL is allowed */
 
-/* ---- its history (history.c) ---- */
+/* ---- its history ---- */
 
 /* Returns the sequence number of the first event after `revision`, and the event with a number (NULL: not yet
  * there). Numbers below first_seq are compacted. */
 uint64_t kt_storage_seq_after(const kt_storage *storage, uint64_t revision);
 const kt_event *kt_storage_event(const kt_storage *storage, uint64_t seq);
+
+/* ---- its open watches ---- */
+
+/* Adds a watch to `storage`; removes it. */
+void kt_watcher_add(kt_watcher *watcher, kt_storage *storage);
+void kt_watcher_remove(kt_watcher *watcher);
+
+/* Returns the number of watches that are not ended or to be ended. */
+size_t kt_watchers_count(const kt_storage *storage);
+/* Wakes the readers of a storage whose history has grown. Skips readers that are woken already. */
+void kt_watchers_notify(kt_storage *storage);
+/* Ends all watches of a storage: after the events so far, or at once. A later change does not reach them. */
+void kt_watchers_close_all(kt_storage *storage);
+void kt_watchers_end_all(kt_storage *storage);
+/* Ends all watches of a storage at once, without a clean end. */
+void kt_watchers_cut_all(kt_storage *storage);
 
 #endif

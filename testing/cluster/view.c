@@ -13,6 +13,7 @@ void kt_view_join(kt_storage *view, kt_storage *store) {
     view->store = store;
     view->next_view = store->next_view;
     store->next_view = view;
+    view->converts = store->converts = true;
 }
 
 kt_storage *kt_view_leader(kt_storage *store) {
@@ -24,10 +25,6 @@ kt_storage *kt_view_leader(kt_storage *store) {
 
 bool kt_view_leads(const kt_storage *view) {
     return kt_view_leader(view->store) == view;
-}
-
-bool kt_view_converts(const kt_storage *view) {
-    return view->custom != NULL || view->store != view || view->next_view != NULL;
 }
 
 static bool is_in_version(const kt_storage *view, const kt_object *obj) {
@@ -79,7 +76,7 @@ static ki_status make(const kt_storage *view, const kt_object *obj, yyjson_val *
     ki_status status = yyjson_arr_size(entries) ? kt_json_append(&fields, entries) : KI_OK;
     meta.managed_fields = (ki_str){ fields.data, fields.size };
     if (!status)
-        status = kt_object_new(allocator, view->info, &meta, root, root, obj->revision, &scratch, ret_obj);
+        status = kt_object_new(view, &meta, root, root, obj->revision, &scratch, ret_obj);
     ki_buffer_free(&scratch);
     ki_buffer_free(&fields);
     return status;
@@ -88,7 +85,7 @@ static ki_status make(const kt_storage *view, const kt_object *obj, yyjson_val *
 ki_status kt_view_object(const kt_storage *view, kt_object *obj, kt_object **ret_obj) {
     KT_HOLDS(view->cluster);
     yyjson_doc *doc = NULL, *made = NULL;
-    if (!kt_view_converts(view) || is_in_version(view, obj)) {
+    if (!view->converts || is_in_version(view, obj)) {
         *ret_obj = kt_object_ref(obj);
         return KI_OK;
     }

@@ -12,8 +12,6 @@ void kt_view_join(kt_storage *view, kt_storage *store);
 kt_storage *kt_view_leader(kt_storage *store);
 /* Returns true for one served version of each store, so that a walk over all storages visits each object once. */
 bool kt_view_leads(const kt_storage *view);
-/* Returns true if stored objects can be of another version. */
-bool kt_view_converts(const kt_storage *view);
 /* Returns the object in the version of `view`. Ownership: a reference. Errors: KI_ERR_NO_MEMORY, KI_ERR_LIMIT. */
 ki_status kt_view_object(const kt_storage *view, kt_object *obj, kt_object **ret_obj);
 /* Returns the object's JSON in the version of `view`. Ownership: the caller frees the document. */

@@ -6,8 +6,6 @@
 #include "src/base/rfc3339.h"
 #include "testing/cluster/cluster_state.h"
 #include "testing/cluster/managed_fields.h"
-#include "testing/cluster/strategy.h"
-#include "testing/crd/custom.h"
 #include "testing/values/equal.h"
 #include "testing/values/index.h"
 #include "testing/values/json.h"
@@ -62,8 +60,7 @@ ki_status kt_write_store(const kt_write *write, kt_event_type type, const kt_met
     kt_cluster *cluster = write->storage->cluster;
     kt_object *obj;
     uint64_t revision = cluster->revision + (write->dry_run ? 0 : 1);
-    ki_status status = kt_object_new(&cluster->allocator, write->storage->info, meta, root, status_root, revision,
-                                     &cluster->scratch, &obj);
+    ki_status status = kt_object_new(write->storage, meta, root, status_root, revision, &cluster->scratch, &obj);
     if (status)
         return status;
     if (!write->dry_run) {
@@ -78,8 +75,8 @@ ki_status kt_write_store(const kt_write *write, kt_event_type type, const kt_met
     return KI_OK;
 }
 
-uint64_t kt_write_first_generation(const ki_resource_info *info, yyjson_val *given) {
-    return kt_strategy_of(info)->counts != KT_COUNTS_NOTHING ? 1 : yyjson_get_uint(yyjson_obj_get(given, "generation"));
+uint64_t kt_write_first_generation(const kt_storage *storage, yyjson_val *given) {
+    return storage->strategy->counts != KT_COUNTS_NOTHING ? 1 : yyjson_get_uint(yyjson_obj_get(given, "generation"));
 }
 
 ki_status kt_write_create(const kt_write *write, ki_str ns, ki_str name, const char *uid, yyjson_val *root,
@@ -94,7 +91,7 @@ ki_status kt_write_create(const kt_write *write, ki_str ns, ki_str name, const c
     yyjson_val *given = yyjson_obj_get(root, "metadata");
     kt_meta meta = { .name = name, .ns = ns, .uid = ki_str_of(uid), .created = ki_str_of(created), .grace = -1 };
     kt_write_meta_from(&meta, given);
-    meta.generation = kt_write_first_generation(write->storage->info, given);
+    meta.generation = kt_write_first_generation(write->storage, given);
     ki_buffer fields;
     ki_buffer_init(&fields, &cluster->allocator, 0);
     ki_status status =
@@ -152,13 +149,13 @@ static bool same_meta(kt_arena *arena, yyjson_val *a, yyjson_val *b) {
 /* Returns true if metadata.generation counts this change. */
 static bool is_counted(const kt_write *write, kt_arena *arena, yyjson_val *old_meta, yyjson_val *new_meta,
                        bool spec_same, bool status_same) {
-    const ki_resource_info *info = write->storage->info;
-    kt_counts counts = kt_strategy_of(info)->counts;
+    const kt_storage *storage = write->storage;
+    kt_counts counts = storage->strategy->counts;
     const char *more = counts == KT_COUNTS_LABELS ? "labels" : counts == KT_COUNTS_ANNOTATIONS ? "annotations" : NULL;
     if (counts < KT_COUNTS_SPEC || strcmp(write->subresource, "status") == 0 ||
         strcmp(write->subresource, "binding") == 0)
         return false;
-    if (!spec_same || (!status_same && kt_custom_of(info) && !kt_has_status(info)))
+    if (!spec_same || (!status_same && storage->custom && !storage->has_status))
         return true;
     return more && !same_value(arena, yyjson_obj_get(old_meta, more), yyjson_obj_get(new_meta, more));
 }
@@ -181,8 +178,8 @@ static ki_status remove_updated(const kt_write *write, kt_object *old, const kt_
                                 yyjson_val *status_root, kt_object **ret_obj) {
     kt_cluster *cluster = write->storage->cluster;
     kt_object *updated = NULL, *last = NULL;
-    ki_status status = kt_object_new(&cluster->allocator, write->storage->info, meta, root, status_root, old->revision,
-                                     &cluster->scratch, &updated);
+    ki_status status =
+        kt_object_new(write->storage, meta, root, status_root, old->revision, &cluster->scratch, &updated);
     if (!status)
         status = kt_write_remove(write, old, &last);
     kt_object_unref(last);

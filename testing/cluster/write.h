@@ -54,7 +54,7 @@ enum {
 /* Writes a random version 4 UUID. */
 void kt_write_make_uid(kt_cluster *cluster, char ret_uid[KT_UID_SIZE]);
 /* Returns the generation of a new object with this metadata. */
-uint64_t kt_write_first_generation(const ki_resource_info *info, yyjson_val *given);
+uint64_t kt_write_first_generation(const kt_storage *storage, yyjson_val *given);
 /* Borrows the metadata that a client can set: generateName, labels, annotations, ownerReferences, finalizers. */
 void kt_write_meta_from(kt_meta *meta, yyjson_val *given);
 

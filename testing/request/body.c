@@ -71,31 +71,20 @@ static ki_status fail_other_kind(kt_call *call, yyjson_val *root) {
 ki_status kt_body_check_type(kt_call *call, yyjson_val *root) {
     const ki_resource *resource = call->resource;
     ki_str kind = kt_json_get_str(root, "kind"), version = kt_json_get_str(root, "apiVersion");
-    ki_buffer expected;
-    ki_buffer_init(&expected, call->allocator, 0);
-    ki_status status = kt_append_api_version(&expected, resource);
-    if (status) {
-        ki_buffer_free(&expected);
-        return status;
-    }
+    ki_str expected = call->storage->api_version;
     /* Built-in types can omit kind and apiVersion, and so can requests of this program itself. */
     bool is_custom = call->request->from_network && call->storage->custom;
-    if (is_custom && !kind.size) {
-        ki_buffer_free(&expected);
+    if (is_custom && !kind.size)
         return fail_kindless(call, root);
-    }
-    if ((version.size || is_custom) && !ki_str_equal(version, (ki_str){ expected.data, expected.size }))
-        status =
-            kt_fail_bad_request(call, "the API version in the data (%.*s) does not match the expected API version (%s)",
-                                (int)version.size, version.data, expected.data);
-    else if (is_custom && !ki_str_equals(kind, resource->kind))
-        status = fail_other_kind(call, root);
-    else if (kind.size && !ki_str_equals(kind, resource->kind))
-        status = kt_fail_bad_request(call, "%.*s in version \"%s\" cannot be handled as a %s: unknown conversion",
-                                     (int)kind.size, kind.data, resource->version, resource->kind);
-    ki_buffer_free(&expected);
-    if (status)
-        return status;
+    if ((version.size || is_custom) && !ki_str_equal(version, expected))
+        return kt_fail_bad_request(call,
+                                   "the API version in the data (%.*s) does not match the expected API version (%.*s)",
+                                   (int)version.size, version.data, (int)expected.size, expected.data);
+    if (is_custom && !ki_str_equals(kind, resource->kind))
+        return fail_other_kind(call, root);
+    if (kind.size && !ki_str_equals(kind, resource->kind))
+        return kt_fail_bad_request(call, "%.*s in version \"%s\" cannot be handled as a %s: unknown conversion",
+                                   (int)kind.size, kind.data, resource->version, resource->kind);
     yyjson_val *meta = yyjson_obj_get(root, "metadata");
     if (meta && !yyjson_is_obj(meta) && !yyjson_is_null(meta))
         return kt_fail_bad_request(

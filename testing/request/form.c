@@ -9,7 +9,8 @@
 
 ki_status kt_shape_of(kt_call *call, kt_shape *ret_shape) {
     ki_str include = kt_call_param(call, "includeObject");
-    *ret_shape = (kt_shape){ call->form, call->form_version, KT_INCLUDE_METADATA, call->storage->info };
+    *ret_shape = (kt_shape){ call->form, call->form_version, KT_INCLUDE_METADATA, call->storage->info,
+                             call->storage->api_version };
     if (ki_str_equals(include, "Object"))
         ret_shape->include = KT_INCLUDE_OBJECT;
     else if (ki_str_equals(include, "None"))
@@ -85,9 +86,8 @@ ki_status kt_shape_append(const kt_shape *shape, const kt_object *obj, int64_t n
 
 ki_status kt_shape_append_bookmark(const kt_shape *shape, uint64_t revision, bool initial_events_end, ki_buffer *out) {
     if (shape->form == KT_FORM_OBJECT) {
-        ki_buffer_printf(out, "{\"kind\":\"%s\",\"apiVersion\":\"", shape->info->resource->kind);
-        kt_append_api_version(out, shape->info->resource);
-        ki_buffer_append_string(out, "\",");
+        ki_buffer_printf(out, "{\"kind\":\"%s\",\"apiVersion\":\"%.*s\",", shape->info->resource->kind,
+                         (int)shape->api_version.size, shape->api_version.data);
     } else {
         ki_buffer_printf(out, "{\"kind\":\"%s\",\"apiVersion\":\"meta.k8s.io/%s\",",
                          shape->form == KT_FORM_TABLE ? "Table" : "PartialObjectMetadata", shape->version);
@@ -105,15 +105,13 @@ ki_status kt_shape_append_bookmark(const kt_shape *shape, uint64_t revision, boo
 
 ki_status kt_shape_append_list(const kt_shape *shape, kt_object *const *objects, size_t count, uint64_t revision,
                                ki_str continue_token, int64_t remaining, int64_t now_ms, ki_buffer *out) {
-    const ki_resource *resource = shape->info->resource;
     if (shape->form == KT_FORM_OBJECT) {
         size_t size = 256;
         for (size_t i = 0; i < count; i++)
             size += objects[i]->json.size + 2;
         ki_buffer_reserve(out, size);
-        ki_buffer_printf(out, "{\"kind\":\"%sList\",\"apiVersion\":\"", resource->kind);
-        kt_append_api_version(out, resource);
-        ki_buffer_append_string(out, "\",");
+        ki_buffer_printf(out, "{\"kind\":\"%sList\",\"apiVersion\":\"%.*s\",", shape->info->resource->kind,
+                         (int)shape->api_version.size, shape->api_version.data);
     } else {
         ki_buffer_printf(out, "{\"kind\":\"%s\",\"apiVersion\":\"meta.k8s.io/%s\",",
                          shape->form == KT_FORM_TABLE ? "Table" : "PartialObjectMetadataList", shape->version);

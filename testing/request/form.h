@@ -16,6 +16,7 @@ typedef struct kt_shape {
     const char *version; /* version of meta.k8s.io */
     kt_include include;  /* the objects in a table's rows */
     const ki_resource_info *info;
+    ki_str api_version; /* of the resource */
 } kt_shape;
 
 ki_status kt_shape_of(kt_call *call, kt_shape *ret_shape);

@@ -11,11 +11,11 @@ struct kt_selector {
     ki_str ns; /* its bytes are in this block */
 };
 
-static bool is_known_field(const ki_resource_info *info, ki_str name) {
-    const ki_resource *resource = info->resource;
-    if (ki_str_equals(name, "metadata.name") || (resource->namespaced && ki_str_equals(name, "metadata.namespace")))
+static bool is_known_field(const kt_storage *storage, ki_str name) {
+    bool namespaced = storage->info->resource->namespaced;
+    if (ki_str_equals(name, "metadata.name") || (namespaced && ki_str_equals(name, "metadata.namespace")))
         return true;
-    for (const char *const *path = kt_object_field_paths(info); *path; path++) {
+    for (const char *const *path = storage->paths; *path; path++) {
         if (ki_str_equals(name, *path))
             return true;
     }
@@ -29,7 +29,7 @@ static ki_status fail_field(kt_call *call, ki_str name) {
     if (strcmp(resource->group, "resource.k8s.io") == 0 && strcmp(resource->plural, "resourceslices") == 0)
         return kt_fail_bad_request(call, "field label not supported for %s/%s, Kind=%s: %.*s", resource->group,
                                    resource->version, resource->kind, (int)name.size, name.data);
-    if (kt_object_field_paths(call->storage->info)[0])
+    if (call->storage->paths[0])
         return kt_fail_bad_request(call, "field label not supported: %.*s", (int)name.size, name.data);
     return kt_fail_bad_request(call,
                                "\"%.*s\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
@@ -64,7 +64,7 @@ static ki_status parse(kt_call *call, kt_selector *selector, ki_error *err) {
         return status == KI_ERR_NO_MEMORY ? status : kt_fail_bad_request(call, "%s", err->message);
     ki_str key;
     for (size_t i = 0; (key = ki_requirements_key(selector->fields, i)).data; i++) {
-        if (!is_known_field(call->storage->info, key))
+        if (!is_known_field(call->storage, key))
             return fail_field(call, key);
     }
     return KI_OK;

@@ -189,7 +189,7 @@ static ki_status append_selected(kt_watch *watch, const kt_event *event, int64_t
 
 /* Appends an event in the version of the watch, which can be another than the stored one. */
 static ki_status append_change(kt_watch *watch, const kt_event *event, int64_t now_ms, ki_buffer *out) {
-    if (!kt_view_converts(watch->watcher.storage))
+    if (!watch->watcher.storage->converts)
         return append_selected(watch, event, now_ms, out);
     kt_event own = *event;
     own.obj = own.old = NULL;

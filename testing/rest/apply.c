@@ -30,7 +30,7 @@ ki_status kt_apply_check_manager(kt_call *call) {
 ki_status kt_apply_check(kt_call *call, const kt_write *write) {
     kt_arena arena;
     kt_type_errors errors;
-    kt_spot spot = kt_spot_of(write->storage->info);
+    const kt_spot spot = write->storage->spot;
     kt_arena_init(&arena, call->allocator);
     kt_type_errors_init(&errors, call->allocator);
     kt_typed_check(&arena, &spot, write->applied, &errors);
@@ -187,7 +187,7 @@ static ki_status check_conflicts(kt_call *call, kt_arena *arena, const kt_manage
 /* ---- merge ---- */
 
 static ki_status merge(kt_call *call, kt_arena *arena, const kt_write *write, yyjson_val *old, yyjson_doc **ret_doc) {
-    kt_spot spot = kt_spot_of(write->storage->info);
+    const kt_spot spot = write->storage->spot;
     kt_managers managers;
     kt_managed_fields_read(arena, write, yyjson_obj_get(yyjson_obj_get(old, "metadata"), "managedFields"), old,
                            &managers);

@@ -12,7 +12,6 @@
 #include "testing/admission/service.h"
 #include "testing/admission/unenforced.h"
 #include "testing/cluster/cluster_state.h"
-#include "testing/cluster/strategy.h"
 #include "testing/cluster/view.h"
 #include "testing/crd/custom.h"
 #include "testing/kinds/validate_object.h"
@@ -43,7 +42,7 @@ ki_status kt_change_begin(kt_call *call, kt_write *ret_write) {
 ki_status kt_change_check_namespace(kt_call *call, ki_str name) {
     if (!call->resource->namespaced)
         return KI_OK;
-    const kt_object *ns = kt_storage_get(kt_storage_of(call->cluster, KI_NAMESPACES), (ki_str){ NULL, 0 }, call->ns);
+    const kt_object *ns = kt_storage_get(call->cluster->namespaces, (ki_str){ NULL, 0 }, call->ns);
     if (!ns)
         return kt_fail_not_found(call, KI_NAMESPACES, call->ns);
     if (!ki_str_equals(kt_object_field(ns, KI_STR("status.phase")), "Terminating"))
@@ -72,8 +71,9 @@ ki_status kt_change_check_namespace(kt_call *call, ki_str name) {
     return status;
 }
 
+/* The server sets the status of a new object. */
 static bool has_first_status(const kt_storage *storage) {
-    return kt_has_status(storage->info) && !(kt_strategy_of(storage->info)->flags & KT_KEEPS_STATUS);
+    return storage->has_status && !(storage->strategy->flags & KT_KEEPS_STATUS);
 }
 
 /* Sets the status of a new object. `defaults`: of its resource; may be NULL. */
@@ -95,15 +95,14 @@ static bool put_first_status(const kt_call *call, yyjson_val *defaults, yyjson_m
 /* Sets `*ret_root` to the body with the defaults of its resource and types. */
 static ki_status fill(kt_call *call, yyjson_val *body, yyjson_val *old_root, ki_str name, const char *uid,
                       yyjson_mut_doc *doc, yyjson_mut_val **ret_root) {
-    const kt_defaults *defaults = call->cluster->defaults;
-    yyjson_val *below = kt_defaults_of(defaults, call->resource);
+    yyjson_val *below = call->storage->defaults;
     yyjson_mut_val *root = below ? yyjson_merge_patch(doc, below, body) : yyjson_val_mut_copy(doc, body);
     if (!root || kt_assign(call, name, uid, doc, root, old_root))
         return KI_ERR_NO_MEMORY;
     if (uid && has_first_status(call->storage) && !put_first_status(call, below, doc, root))
         return KI_ERR_NO_MEMORY;
     *ret_root = root;
-    return kt_defaults_fill(defaults, call->resource, doc, root);
+    return kt_defaults_fill(call->cluster->defaults, &call->storage->spot, doc, root);
 }
 
 /* Returns the body with its defaults as a new document; NULL for custom resources. `uid`: of a new object, which gets
@@ -242,8 +241,7 @@ static ki_status check_and_create(kt_call *call, const kt_write *write, yyjson_v
 static ki_status check_conditional(kt_call *call, yyjson_val *meta) {
     kt_causes causes;
     ki_str version = kt_json_get_str(meta, "resourceVersion");
-    if (!(kt_strategy_of(call->storage->info)->flags & KT_NEEDS_VERSION) ||
-        (version.size && !ki_str_equals(version, "0")))
+    if (!(call->storage->strategy->flags & KT_NEEDS_VERSION) || (version.size && !ki_str_equals(version, "0")))
         return KI_OK;
     kt_causes_init(&causes, call->allocator);
     kt_causes_add_value(&causes, KT_CAUSE_INVALID, "metadata.resourceVersion", KI_STR("0"), false,
@@ -324,7 +322,7 @@ static ki_status check_and_update(kt_call *call, const kt_write *write, kt_objec
         status = kt_unenforced_warn(call, root);
     if (status)
         return status;
-    yyjson_val *status_root = call->subresource.size || !kt_has_status(call->storage->info) ? root : old_root;
+    yyjson_val *status_root = call->subresource.size || !call->storage->has_status ? root : old_root;
     yyjson_doc *unbalanced = NULL; /* only a service with a load balancer has its status */
     if (call->resource == KI_SERVICES && !call->subresource.size &&
         !yyjson_equals_str(yyjson_obj_get(yyjson_obj_get(root, "spec"), "type"), "LoadBalancer")) {
@@ -369,7 +367,7 @@ static ki_status take_status(kt_call *call, yyjson_val *old_root, yyjson_val *ro
     };
     /* An update cannot remove them. Another value is an error of validate_meta.c. */
     static const char *const deletion[] = { "deletionTimestamp", "deletionGracePeriodSeconds" };
-    unsigned flags = kt_strategy_of(call->storage->info)->flags;
+    unsigned flags = call->storage->strategy->flags;
     yyjson_alc alc = kt_json_alc(call->allocator);
     yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
     if (!doc)
@@ -379,7 +377,7 @@ static ki_status take_status(kt_call *call, yyjson_val *old_root, yyjson_val *ro
     bool fine = made && part && put_copy(doc, part, "status", yyjson_obj_get(root, "status"));
     ki_status status = fine ? KI_OK : KI_ERR_NO_MEMORY;
     if (!status && !call->storage->custom) /* of the status alone: the old object stays as it is */
-        status = kt_defaults_fill(call->cluster->defaults, call->resource, doc, part);
+        status = kt_defaults_fill(call->cluster->defaults, &call->storage->spot, doc, part);
     fine = !status;
     yyjson_mut_val *filled = fine ? yyjson_mut_obj_remove_key(part, "status") : NULL;
     if (fine)
@@ -445,7 +443,7 @@ ki_status kt_change_update(kt_call *call, const kt_write *write, kt_object *old,
     ki_status status = kt_body_check_namespace(call, root);
     if (!status)
         status = kt_change_check_name(call, root);
-    bool creates = !call->subresource.size && (kt_strategy_of(call->storage->info)->flags & KT_CREATES_ON_UPDATE);
+    bool creates = !call->subresource.size && (call->storage->strategy->flags & KT_CREATES_ON_UPDATE);
     ki_str uid = kt_json_get_str(yyjson_obj_get(root, "metadata"), "uid");
     if (!status && !old && creates && strcmp(call->request->method, "PUT") == 0) {
         status = kt_auth_check_create(call);

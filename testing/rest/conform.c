@@ -56,7 +56,7 @@ static ki_status fail_patch(kt_call *call, kt_arena *arena, kt_origin origin, yy
 static ki_status fail_object(kt_call *call, kt_arena *arena, kt_origin origin, yyjson_val *patch, yyjson_val *root,
                              const char *why) {
     const ki_resource *resource = call->resource;
-    if (origin == KT_ORIGIN_APPLY && kt_schema_kind_of(resource)) {
+    if (origin == KT_ORIGIN_APPLY && !call->storage->custom) {
         ki_str ns = kt_json_get_str(yyjson_obj_get(patch, "metadata"), "namespace");
         const char *group = resource->group, *slash = group[0] ? "/" : "";
         return kt_fail(call, 500, "", NULL,
@@ -100,8 +100,7 @@ static ki_status conform(kt_call *call, kt_arena *arena, directive strictness, k
     ki_buffer_init(&text, call->allocator, 0);
     kt_strict_init(&strict, arena, made);
     yyjson_val *root = yyjson_doc_get_root(*doc);
-    kt_spot spot = kt_spot_of(call->storage->info);
-    yyjson_mut_val *val = kt_strict_read(&strict, &spot, root);
+    yyjson_mut_val *val = kt_strict_read(&strict, &call->storage->spot, root);
     ki_status status = KI_OK;
     if (arena->failed)
         status = KI_ERR_NO_MEMORY;
@@ -132,7 +131,6 @@ static ki_status conform(kt_call *call, kt_arena *arena, directive strictness, k
 }
 
 ki_status kt_conform(kt_call *call, kt_origin origin, yyjson_val *patch, yyjson_doc **doc) {
-    const kt_type *type = kt_schema_kind_of(call->resource);
     directive strictness = WARN;
     kt_arena arena;
     ki_status status = read_directive(call, &strictness);
@@ -144,7 +142,7 @@ ki_status kt_conform(kt_call *call, kt_origin origin, yyjson_val *patch, yyjson_
         status = fail_patch(call, &arena, origin, patch, root, "Object 'Kind' is missing");
     else
         status = kt_body_check_type(call, root);
-    if (!status && (type || call->storage->custom))
+    if (!status && (call->storage->spot.type || call->storage->custom))
         status = conform(call, &arena, strictness, origin, patch, doc);
     if (!status && origin == KT_ORIGIN_APPLY && strictness != IGNORE)
         status = kt_equal_keys_report(call, strictness == STRICT);

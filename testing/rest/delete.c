@@ -1,5 +1,4 @@
 /* delete.c: deletes one object, or all objects of a list. */
-#include "testing/cluster/strategy.h"
 #include "testing/request/list_options.h"
 #include "testing/request/selector.h"
 #include "testing/request/status.h"
@@ -11,7 +10,7 @@
 /* Responds with the object, or with a Status for an object that is removed. */
 static ki_status respond(kt_call *call, kt_object *obj, bool is_removed) {
     const ki_resource *resource = call->resource;
-    if (!is_removed || (kt_strategy_of(call->storage->info)->flags & KT_RETURNS_DELETED))
+    if (!is_removed || (call->storage->strategy->flags & KT_RETURNS_DELETED))
         return kt_call_done_object(call, 200, obj);
     ki_buffer *out = &call->response->body;
     ki_buffer_append_string(out, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\","

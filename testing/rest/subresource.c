@@ -300,9 +300,8 @@ static ki_status apply_replicas(target *t, ki_str patch, kt_object **ret_obj) {
     yyjson_doc *applied = NULL, *made = NULL;
     ki_buffer text;
     ki_buffer_init(&text, call->allocator, 0);
-    ki_buffer_append_string(&text, "{\"apiVersion\":\"");
-    kt_append_api_version(&text, call->resource);
-    ki_buffer_printf(&text, "\",\"kind\":\"%s\",%.*s", call->resource->kind, (int)patch.size - 1, patch.data + 1);
+    ki_buffer_printf(&text, "{\"apiVersion\":\"%.*s\",\"kind\":\"%s\",%.*s", (int)call->storage->api_version.size,
+                     call->storage->api_version.data, call->resource->kind, (int)patch.size - 1, patch.data + 1);
     ki_status status =
         text.failed ? text.failed : kt_json_read(call->allocator, (ki_str){ text.data, text.size }, &applied, NULL);
     t->write.applied = yyjson_doc_get_root(applied);

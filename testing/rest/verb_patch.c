@@ -139,32 +139,20 @@ static ki_status apply_patch(kt_call *call, const kt_write *write, patch_kind ki
     return status;
 }
 
-static ki_status check_type(kt_call *call, yyjson_val *patch) {
-    ki_str version = kt_json_get_str(patch, "apiVersion"), kind = kt_json_get_str(patch, "kind");
-    ki_buffer expected;
-    ki_buffer_init(&expected, call->allocator, 0);
-    ki_status status = kt_append_api_version(&expected, call->resource);
-    if (!status && (!ki_str_equals(version, expected.data) || !ki_str_equals(kind, call->resource->kind)))
-        status = kt_fail_bad_request(call, "invalid object type: %s%.*s, Kind=%.*s",
-                                     memchr(version.data, '/', version.size) ? "" : "/", (int)version.size,
-                                     version.data, (int)kind.size, kind.data);
-    ki_buffer_free(&expected);
-    return status;
-}
-
 /* Checks the requirements of an apply. */
 static ki_status begin_apply(kt_call *call, kt_write *write, yyjson_val *patch) {
     write->applied = patch;
     ki_status status = kt_apply_check_manager(call);
     if (status)
         return status;
-    if (!kt_json_get_str(patch, "apiVersion").size || !kt_json_get_str(patch, "kind").size)
-        return kt_fail_bad_request(call, "invalid object type: %s must be set",
-                                   kt_json_get_str(patch, "kind").size ? "apiVersion" : "kind");
+    ki_str version = kt_json_get_str(patch, "apiVersion"), kind = kt_json_get_str(patch, "kind");
+    if (!version.size || !kind.size)
+        return kt_fail_bad_request(call, "invalid object type: %s must be set", kind.size ? "apiVersion" : "kind");
     yyjson_val *meta = yyjson_obj_get(patch, "metadata");
-    status = check_type(call, patch);
-    if (status)
-        return status;
+    if (!ki_str_equal(version, call->storage->api_version) || !ki_str_equals(kind, call->resource->kind))
+        return kt_fail_bad_request(call, "invalid object type: %s%.*s, Kind=%.*s",
+                                   memchr(version.data, '/', version.size) ? "" : "/", (int)version.size, version.data,
+                                   (int)kind.size, kind.data);
     if (yyjson_arr_size(yyjson_obj_get(meta, "managedFields")))
         return kt_fail_bad_request(call, "metadata.managedFields must be nil");
     return kt_apply_check(call, write);

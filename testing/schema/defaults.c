@@ -519,16 +519,13 @@ static void fill_member(filler *f, const kt_field *field, yyjson_mut_val *val) {
     }
 }
 
-ki_status kt_defaults_fill(const kt_defaults *defaults, const ki_resource *resource, yyjson_mut_doc *doc,
+ki_status kt_defaults_fill(const kt_defaults *defaults, const kt_spot *spot, yyjson_mut_doc *doc,
                            yyjson_mut_val *root) {
-    filler f = { .defaults = defaults,
-                 .schema = kt_schema_builtin(),
-                 .doc = doc,
-                 .writes_zeros = strcmp(resource->group, "apiextensions.k8s.io") != 0,
-                 .left = ADDED_MAX };
-    const kt_type *type = kt_schema_kind_of(resource);
-    if (type)
-        fill(&f, type, root);
+    filler f = { .defaults = defaults, .schema = spot->schema, .doc = doc, .left = ADDED_MAX };
+    if (!spot->type)
+        return KI_OK;
+    f.writes_zeros = strcmp(spot->type->name, "CustomResourceDefinition") != 0;
+    fill(&f, spot->type, root);
     return f.failed;
 }
 

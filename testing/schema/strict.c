@@ -446,7 +446,7 @@ static int compare(const void *a, const void *b) {
 }
 
 yyjson_mut_val *kt_strict_read(kt_strict *strict, const kt_spot *spot, yyjson_val *root) {
-    walk in = { .out = strict, .schema = kt_schema_builtin() };
+    walk in = { .out = strict, .schema = spot->schema };
     if (spot->type) {
         yyjson_mut_val *made = read_object(&in, spot->type, root, true);
         return has_failed(&in) ? NULL : made;

@@ -5,7 +5,6 @@
 #include "src/base/memory.h"
 #include "src/object/resource_table.h"
 #include "src/object/unstructured.h"
-#include "testing/cluster/strategy.h"
 #include "testing/cluster/write.h"
 #include "testing/values/json.h"
 
@@ -146,7 +145,7 @@ ki_status kt_own_change(kt_cluster *cluster, const kt_object_change *change, int
     ki_buffer patch;
     ki_buffer_init(&patch, allocator, 0);
     ki_status status = KI_OK;
-    if (storage && kt_has_status(storage->info))
+    if (storage && storage->has_status)
         status = append_status_patch(allocator, change, is_merge, &patch);
     if (status)
         status = ki_error_no_memory(err, "making a request");
