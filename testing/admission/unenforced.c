@@ -152,32 +152,6 @@ static bool has_value(yyjson_val *val, const char *path) {
     return false;
 }
 
-/* Returns the struct at a path of members; NULL if there is none. */
-static yyjson_val *struct_at(yyjson_val *root, const char *path) {
-    for (ki_str rest = ki_str_of(path); rest.size && root;) {
-        ki_str name = ki_str_split(rest, '.', &rest);
-        root = yyjson_obj_getn(root, name.data, name.size);
-    }
-    return root;
-}
-
-/* Warns of members: those of the status in a request for it, all others in other requests. */
-static void warn_members(kt_call *call, yyjson_val *root) {
-    for (size_t i = 0; i < sizeof unchecked_members / sizeof unchecked_members[0]; i++) {
-        const char *at = unchecked_members[i].at;
-        if (strcmp(call->resource->group, unchecked_members[i].group) != 0 ||
-            strcmp(call->resource->plural, unchecked_members[i].plural) != 0 ||
-            (strcmp(at, "status") == 0) != (call->subresource.size > 0))
-            continue;
-        yyjson_val *val = struct_at(root, at);
-        for (const char *const *member = unchecked_members[i].members; *member; member++) {
-            if (has_value(val, *member))
-                ki_buffer_printf(&call->response->warnings, PREFIX "the type of %s.%s is checked, its values are not\n",
-                                 at, *member);
-        }
-    }
-}
-
 /* Returns true if a schema, or one inside it, has a CEL rule. */
 static bool has_rule(yyjson_val *schema, int depth) {
     size_t index, count;
@@ -216,7 +190,23 @@ ki_status kt_unenforced_warn(kt_call *call, yyjson_val *root) {
     ki_buffer *warnings = &call->response->warnings;
     if ((call->subresource.size && !ki_str_equals(call->subresource, "status")) || call->storage->custom)
         return KI_OK;
-    warn_members(call, root);
+    for (size_t i = 0; i < sizeof unchecked_members / sizeof unchecked_members[0]; i++) {
+        const char *at = unchecked_members[i].at;
+        if (strcmp(resource->group, unchecked_members[i].group) != 0 ||
+            strcmp(resource->plural, unchecked_members[i].plural) != 0 ||
+            (strcmp(at, "status") == 0) != (call->subresource.size > 0)) /* a request for the status is of no others */
+            continue;
+        yyjson_val *val = root;
+        for (size_t size; val && *at; at += size + (at[size] == '.')) {
+            size = strcspn(at, ".");
+            val = yyjson_obj_getn(val, at, size);
+        }
+        for (const char *const *member = unchecked_members[i].members; val && *member; member++) {
+            if (has_value(val, *member))
+                ki_buffer_printf(warnings, PREFIX "the type of %s.%s is checked, its values are not\n",
+                                 unchecked_members[i].at, *member);
+        }
+    }
     if (call->subresource.size)
         return warnings->failed;
     if (strcmp(resource->kind, "CustomResourceDefinition") == 0)

@@ -5,7 +5,6 @@
 #include "src/base/memory.h"
 #include "testing/request/call.h"
 #include "testing/request/known_names.h"
-#include "testing/request/request_match.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -329,18 +328,6 @@ static bool is_due(kt_faults *faults, kt_fault *fault, const kt_call *call, cons
     return true;
 }
 
-void kt_injection_init(kt_injection *injection) {
-    *injection = (kt_injection){ .cut_at = KT_NEVER,
-                                 .silent_at = KT_NEVER,
-                                 .end_at = KT_NEVER,
-                                 .error_at = KT_NEVER,
-                                 .lose = KT_NEVER,
-                                 .again = { .at = KT_NEVER },
-                                 .bad = KT_NEVER,
-                                 .huge = KT_NEVER,
-                                 .ahead = KT_NEVER };
-}
-
 void kt_injection_free(kt_injection *injection, const ki_allocator *allocator) {
     ki_free(allocator, injection->error_frame);
     injection->error_frame = NULL;
@@ -440,8 +427,6 @@ static ki_status apply(kt_call *call, const kt_fault *fault, kt_injection *injec
 ki_status kt_faults_inject(kt_faults *faults, kt_call *call, kt_injection *injection) {
     ki_status status = KI_OK;
     kt_facts_space space;
-    if (!faults->first)
-        return KI_OK;
     const kt_request_facts facts = kt_request_facts_of(call, &space);
     for (kt_fault *fault = faults->first; fault && !status; fault = fault->next) {
         if (!is_due(faults, fault, call, &facts))

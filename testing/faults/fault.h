@@ -94,6 +94,13 @@ typedef struct kt_injection {
     uint64_t random;
 } kt_injection;
 
+/* Initializer of a response without faults. */
+#define KT_INJECTION_NONE \
+    { \
+        .cut_at = KT_NEVER, .silent_at = KT_NEVER, .end_at = KT_NEVER, .error_at = KT_NEVER, .lose = KT_NEVER, \
+        .again = { .at = KT_NEVER }, .bad = KT_NEVER, .huge = KT_NEVER, .ahead = KT_NEVER \
+    }
+
 /* `seed` is for percent= and shuffle. */
 void kt_faults_init(kt_faults *faults, const ki_allocator *allocator, uint64_t seed);
 void kt_faults_clear(kt_faults *faults);
@@ -109,7 +116,6 @@ struct kt_call;
 /* Selects the faults of this call. Returns KT_RESPONDED if a fault completed the response. The caller frees
  * `injection` in any case. */
 ki_status kt_faults_inject(kt_faults *faults, struct kt_call *call, kt_injection *injection);
-void kt_injection_init(kt_injection *injection);
 void kt_injection_free(kt_injection *injection, const ki_allocator *allocator);
 
 /* Returns true and the next due action, and schedules its repetition. Otherwise sets `*ret_next_ms` to the time of

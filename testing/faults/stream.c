@@ -25,8 +25,6 @@ kt_fault_stream *kt_fault_stream_new(const ki_allocator *allocator, kt_injection
 }
 
 void kt_fault_stream_free(kt_fault_stream *faults) {
-    if (!faults)
-        return;
     kt_injection_free(&faults->injection, faults->allocator);
     ki_buffer_free(&faults->raw);
     ki_buffer_free(&faults->held);
@@ -186,12 +184,9 @@ static ki_status read_block(kt_response *response, int64_t now_ms, ki_buffer *ou
     return status ? status : out->failed;
 }
 
-ki_status kt_fault_read(kt_response *response, int64_t now_ms, ki_buffer *out, size_t max, kt_object **ret_shared,
-                        kt_watch_state *ret_state) {
+ki_status kt_fault_read(kt_response *response, int64_t now_ms, ki_buffer *out, size_t max, kt_watch_state *ret_state) {
     size_t start = out->size;
     ki_status status;
-    if (!response->faults)
-        return kt_watch_read(response->watch, now_ms, out, max, ret_shared, ret_state);
     do
         status = read_block(response, now_ms, out, max, ret_state);
     while (!status && *ret_state == KT_WATCH_MORE && out->size == start);

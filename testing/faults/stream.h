@@ -20,9 +20,8 @@ typedef struct kt_fault_stream {
 kt_fault_stream *kt_fault_stream_new(const ki_allocator *allocator, kt_injection *injection);
 void kt_fault_stream_free(kt_fault_stream *faults);
 
-/* Reads frames like kt_watch_read, from any response with a watch. If faults apply, copies every object, and reads on
- * where they removed all frames. */
-ki_status kt_fault_read(kt_response *response, int64_t now_ms, ki_buffer *out, size_t max, kt_object **ret_shared,
-                        kt_watch_state *ret_state);
+/* Reads frames like kt_watch_read, from a response with a watch and faults. Copies every object, and reads on where the
+ * faults removed all frames. */
+ki_status kt_fault_read(kt_response *response, int64_t now_ms, ki_buffer *out, size_t max, kt_watch_state *ret_state);
 
 #endif

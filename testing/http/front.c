@@ -2,12 +2,13 @@
 #include "testing/http/front.h"
 
 #include "src/base/error.h"
+#include "src/base/list.h"
 #include "src/base/memory.h"
+#include "src/engine/thread.h"
 #include "status/http/accept.h"
 #include "status/http/gzip.h"
 #include "status/http/listen.h"
 #include "testing/faults/stream.h"
-#include "testing/http/open_sockets.h"
 #include "testing/http/web_socket_watch.h"
 
 #include <errno.h>
@@ -30,6 +31,25 @@ enum {
     IDLE_TIMEOUT_S = 90
 };
 
+#define PATIENCE_NS (INT64_C(5) * 1000000000) /* for the connections' end when the daemon stops */
+
+typedef struct open_socket {
+    struct open_socket *next, *previous;
+    int fd;
+    bool is_awaited;
+} open_socket;
+
+/* The sockets of the daemon's connections, which are shut down before libmicrohttpd stops: a malformed request that
+ * libmicrohttpd 0.9.75 reads while it stops makes it dereference NULL. Any thread. */
+typedef struct open_sockets {
+    bool is_initialized;
+    ki_mutex mutex; /* guards the members below */
+    ki_cond ended;  /* signalled when `awaited` becomes 0 */
+    open_socket *first;
+    size_t awaited; /* sockets for whose end end_sockets waits */
+    bool is_ending; /* a new socket is shut down */
+} open_sockets;
+
 struct kt_front {
     /* ---- constant ---- */
     ki_allocator allocator;
@@ -44,7 +64,7 @@ struct kt_front {
 
     kt_streams streams;
     kt_web_sockets web_sockets;
-    kt_open_sockets sockets;
+    open_sockets sockets;
 };
 
 /* One request while it arrives. The daemon's thread only. */
@@ -58,23 +78,19 @@ typedef struct exchange {
     bool too_large;
 } exchange;
 
-/* Cuts the query off the daemon's copy of the URI. The daemon would parse it, and with a thousand parameters use up
- * the connection's memory, so that the client would never get a response. */
-static void hide_query(const char *uri) {
-    size_t path = strcspn(uri, "?");
-    if (uri[path] && uri[path + 1])
-        memset((void *)(uintptr_t)(uri + path + 1), 0, 1);
-}
-
 static void *on_uri(void *user, const char *uri, struct MHD_Connection *connection) {
     kt_front *front = user;
     (void)connection;
     exchange *x = ki_alloc_zero(&front->allocator, sizeof *x);
+    const size_t path = strcspn(uri, "?");
     if (!x)
         return NULL;
     x->allocator = &front->allocator;
-    x->target = ki_strdup(x->allocator, uri);
-    hide_query(uri);
+    x->target = ki_strndup(x->allocator, uri, strlen(uri));
+    /* Cuts the query off the daemon's copy of the URI. The daemon would parse it, and with a thousand parameters use up
+     * the connection's memory, so that the client would never get a response. */
+    if (uri[path] && uri[path + 1])
+        memset((void *)(uintptr_t)(uri + path + 1), 0, 1);
     ki_buffer_init(&x->body, x->allocator, KT_BODY_MAX);
     return x;
 }
@@ -85,21 +101,37 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **s
     (void)user, (void)connection, (void)how;
     if (!x)
         return;
-    kt_web_socket_free(x->web_socket);
+    if (x->web_socket)
+        kt_web_socket_free(x->web_socket);
     ki_buffer_free(&x->body);
     ki_free(x->allocator, x->target);
     ki_free(x->allocator, x);
     *state = NULL;
 }
 
+/* Notes the socket of a new connection, and forgets that of a closed one. */
 static void on_connection(void *user, struct MHD_Connection *connection, void **place,
                           enum MHD_ConnectionNotificationCode code) {
     kt_front *front = user;
+    open_sockets *sockets = &front->sockets;
+    open_socket *socket = *place;
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (code != MHD_CONNECTION_NOTIFY_CLOSED && info)
+        *place = socket = ki_alloc(&front->allocator, sizeof *socket); /* NULL without memory: it is not noted */
+    ki_mutex_lock(&sockets->mutex);
+    if (code != MHD_CONNECTION_NOTIFY_CLOSED && info && sockets->is_ending)
+        (void)shutdown(info->connect_fd, SHUT_RDWR);
+    if (code != MHD_CONNECTION_NOTIFY_CLOSED && socket) {
+        *socket = (open_socket){ .fd = info->connect_fd };
+        KI_LIST_PREPEND(sockets->first, socket);
+    } else if (socket) {
+        KI_LIST_REMOVE(sockets->first, socket);
+        if (socket->is_awaited && --sockets->awaited == 0)
+            ki_cond_broadcast(&sockets->ended);
+    }
+    ki_mutex_unlock(&sockets->mutex);
     if (code == MHD_CONNECTION_NOTIFY_CLOSED)
-        kt_open_sockets_remove(&front->sockets, *place);
-    else
-        *place = info ? kt_open_sockets_add(&front->sockets, info->connect_fd) : NULL;
+        ki_free(&front->allocator, socket);
 }
 
 static const char *header(struct MHD_Connection *connection, const char *name) {
@@ -298,7 +330,7 @@ static enum MHD_Result respond(kt_front *front, struct MHD_Connection *connectio
         return respond_web_socket(front, connection, x, &response);
     if (!streamed) {
         http_response = whole_response(front, connection, &response);
-        if (http_response)
+        if (http_response && response.warnings.size)
             add_warnings(http_response, &response);
         kt_response_free(&response);
     }
@@ -321,13 +353,6 @@ static enum MHD_Result respond(kt_front *front, struct MHD_Connection *connectio
     return queue(connection, response.status, http_response);
 }
 
-/* Returns true if the body is too large and the client waits for "100 Continue". */
-static bool is_too_large_early(struct MHD_Connection *connection) {
-    const char *length = header(connection, "Content-Length");
-    uint64_t size = 0;
-    return header(connection, "Expect") && length && !ki_str_to_uint64(ki_str_of(length), KT_BODY_MAX, &size);
-}
-
 static enum MHD_Result on_request(void *user, struct MHD_Connection *connection, const char *url, const char *method,
                                   const char *version, const char *upload, size_t *upload_size, void **state) {
     kt_front *front = user;
@@ -337,8 +362,12 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
     if (!x || !x->target)
         return MHD_NO; /* no memory for the request */
     if (!x->begun) {
+        const char *length = header(connection, "Content-Length");
+        uint64_t size = 0;
         x->begun = true;
-        return is_too_large_early(connection) ? respond_too_large(connection) : MHD_YES;
+        bool waits = header(connection, "Expect"); /* for "100 Continue" */
+        bool is_small = !length || ki_str_to_uint64(ki_str_of(length), KT_BODY_MAX, &size);
+        return waits && !is_small ? respond_too_large(connection) : MHD_YES;
     }
     if (*upload_size) { /* read a body that is too large to its end, so that the client reads the response */
         if (!x->too_large && ki_buffer_append(&x->body, upload, *upload_size)) {
@@ -403,6 +432,32 @@ static ki_status serve(kt_front *front, ki_error *err) {
     return ki_error_set(err, KI_ERR_SYSTEM, "cannot start the HTTP server on %s", front->url);
 }
 
+static ki_status init_sockets(open_sockets *sockets, ki_error *err) {
+    ki_status status = ki_mutex_init(&sockets->mutex, err);
+    if (status)
+        return status;
+    status = ki_cond_init(&sockets->ended, err);
+    if (status)
+        ki_mutex_destroy(&sockets->mutex);
+    sockets->is_initialized = !status;
+    return status;
+}
+
+/* Shuts down all sockets, also those that are added later. Waits until the present ones are removed, for PATIENCE_NS
+ * at most. */
+static void end_sockets(open_sockets *sockets) {
+    const int64_t deadline_ns = ki_monotonic_now() + PATIENCE_NS;
+    ki_mutex_lock(&sockets->mutex);
+    sockets->is_ending = true;
+    for (open_socket *socket = sockets->first; socket; socket = socket->next) {
+        (void)shutdown(socket->fd, SHUT_RDWR);
+        sockets->awaited += !socket->is_awaited;
+        socket->is_awaited = true;
+    }
+    while (sockets->awaited && ki_cond_wait_until(&sockets->ended, &sockets->mutex, deadline_ns)) {}
+    ki_mutex_unlock(&sockets->mutex);
+}
+
 static ki_status open_listener(kt_front *front, const char *where, char url[KI_URL_MAX], ki_error *err) {
     return ki_http_listen(where ? where : "127.0.0.1:0", "0", front->tls ? "https" : "http", &front->listener, url,
                           err);
@@ -424,7 +479,7 @@ ki_status kt_front_new(const ki_allocator *allocator, kt_cluster *cluster, const
     if (!status)
         status = kt_web_sockets_init(&front->web_sockets, &front->streams, err);
     if (!status)
-        status = kt_open_sockets_init(&front->sockets, &front->allocator, err);
+        status = init_sockets(&front->sockets, err);
     if (front->streams.allocator)
         kt_cluster_set_lock(cluster, &front->streams.mutex);
     if (!status)
@@ -439,9 +494,11 @@ ki_status kt_front_new(const ki_allocator *allocator, kt_cluster *cluster, const
 
 static void stop_daemon(kt_front *front) {
     if (front->daemon) {
-        kt_open_sockets_end_all(&front->sockets);
+        end_sockets(&front->sockets);
         MHD_stop_daemon(front->daemon);
-        kt_open_sockets_begin(&front->sockets);
+        ki_mutex_lock(&front->sockets.mutex);
+        front->sockets.is_ending = false;
+        ki_mutex_unlock(&front->sockets.mutex);
     }
     front->daemon = NULL;
 }
@@ -491,7 +548,10 @@ void kt_front_free(kt_front *front) {
     }
     if (front->listener >= 0)
         close(front->listener);
-    kt_open_sockets_free(&front->sockets);
+    if (front->sockets.is_initialized) {
+        ki_cond_destroy(&front->sockets.ended);
+        ki_mutex_destroy(&front->sockets.mutex);
+    }
     kt_web_sockets_free(&front->web_sockets);
     kt_cluster_set_lock(front->cluster, NULL);
     kt_streams_free(&front->streams);

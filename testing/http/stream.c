@@ -105,25 +105,6 @@ static void suspend_until(kt_stream *stream, int64_t deadline_ms) {
         ki_cond_signal(&streams->changed);
 }
 
-/* Takes the free buffer, because growing a new one costs more than filling it. */
-static void take_buffer(kt_stream *stream) {
-    kt_streams *streams = stream->streams;
-    if (!stream->pending.data) {
-        stream->pending = streams->spare;
-        ki_buffer_init(&streams->spare, streams->allocator, 0);
-    }
-    ki_buffer_reset(&stream->pending, KT_STREAM_KEPT);
-}
-
-static void leave_buffer(kt_stream *stream) {
-    kt_streams *streams = stream->streams;
-    if (streams->spare.data)
-        ki_buffer_free(&stream->pending);
-    else
-        streams->spare = stream->pending;
-    ki_buffer_init(&stream->pending, streams->allocator, 0);
-}
-
 /* Returns true if the response must be cut. */
 static bool must_end(const kt_stream *stream) {
     KI_HELD(&stream->streams->mutex);
@@ -137,18 +118,26 @@ static bool refill(kt_stream *stream, size_t max) {
     kt_watch_state state = KT_WATCH_WAITS;
     bool fine = true;
 
-    take_buffer(stream);
+    if (!stream->pending.data) { /* takes the free buffer: growing a new one costs more than filling it */
+        stream->pending = streams->spare;
+        ki_buffer_init(&streams->spare, streams->allocator, 0);
+    }
+    ki_buffer_reset(&stream->pending, KT_STREAM_KEPT);
     stream->sent = 0;
     kt_streams_lock(streams);
     if (must_end(stream)) {
         fine = false;
-    } else if (kt_fault_read(&stream->response, kt_streams_now_ms(streams), &stream->pending, max, &stream->shared,
-                             &state)) {
+    } else if (kt_response_read(&stream->response, kt_streams_now_ms(streams), &stream->pending, max, &stream->shared,
+                                &state)) {
         fine = false;
     } else if (state == KT_WATCH_ENDED) {
         stream->ended = true;
     } else if (stream->pending.size == 0) {
-        leave_buffer(stream); /* an idle watch has no buffer */
+        if (streams->spare.data) /* an idle watch has no buffer */
+            ki_buffer_free(&stream->pending);
+        else
+            streams->spare = stream->pending;
+        ki_buffer_init(&stream->pending, streams->allocator, 0);
         suspend_until(stream, kt_watch_deadline(stream->response.watch));
     }
     kt_streams_unlock(streams);

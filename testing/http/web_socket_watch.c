@@ -134,7 +134,7 @@ static void fill(kt_web_socket *socket, int64_t now_ms) {
     empty_pending(socket);
     ki_buffer_reset(&socket->owner->lines, KT_STREAM_KEPT);
     ki_status status =
-        kt_fault_read(&socket->response, now_ms, &socket->owner->lines, KT_STREAM_BLOCK, &socket->shared, &state);
+        kt_response_read(&socket->response, now_ms, &socket->owner->lines, KT_STREAM_BLOCK, &socket->shared, &state);
     socket->is_readable = state == KT_WATCH_MORE;
     if (!status)
         status = append_frames(socket);
@@ -402,8 +402,6 @@ struct MHD_Response *kt_web_socket_start(kt_web_sockets *sockets, struct MHD_Con
 }
 
 void kt_web_socket_free(kt_web_socket *socket) {
-    if (!socket)
-        return;
     kt_streams *streams = socket->owner->streams;
     kt_streams_lock(streams);
     if (--socket->owner->upgrading == 0)

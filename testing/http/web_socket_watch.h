@@ -49,7 +49,7 @@ int kt_web_socket_handshake_error(struct MHD_Connection *connection);
  * kt_web_socket_free. */
 struct MHD_Response *kt_web_socket_start(kt_web_sockets *sockets, struct MHD_Connection *connection,
                                          kt_response *response, kt_web_socket **place);
-/* Frees a socket that was never upgraded. The caller does not hold the lock. NULL is allowed. */
+/* Frees a socket that was never upgraded. The caller does not hold the lock. */
 void kt_web_socket_free(kt_web_socket *socket);
 
 #endif

@@ -126,8 +126,10 @@ void kt_validate_pod_spec(kt_causes *causes, const char *path, yyjson_val *spec,
         KT_TEXT("subdomain", KT_IF_FILLED, kt_check_dns_label),
     };
     ki_str os = kt_json_get_str(yyjson_obj_get(spec, "os"), "name");
-    kt_volumes volumes;
-    kt_check_volumes(causes, path, spec, yyjson_obj_get(stateful_set, "volumeClaimTemplates"), &volumes);
+    kt_volumes volumes = { .list = yyjson_obj_get(spec, "volumes"),
+                           .claims = yyjson_obj_get(stateful_set, "volumeClaimTemplates") };
+    if (volumes.list || volumes.claims)
+        kt_check_volumes(causes, path, &volumes);
     kt_check_containers(causes, path, spec, &volumes);
     KT_CHECK_RULES(causes, path, spec, rules);
     if (!stateful_set)

@@ -163,18 +163,14 @@ static void check_name(kt_causes *causes, const char *place, ki_str name) {
         kt_causes_add(causes, KT_CAUSE_REQUIRED, field.text, name, "");
 }
 
-void kt_check_volumes(kt_causes *causes, const char *path, yyjson_val *spec, yyjson_val *claims,
-                      kt_volumes *ret_volumes) {
+void kt_check_volumes(kt_causes *causes, const char *path, kt_volumes *volumes) {
+    yyjson_val *claims = volumes->claims, *volume, *claim;
     size_t first = yyjson_arr_size(claims), index, count; /* the server puts the claims before the volumes */
-    yyjson_val *volume, *claim;
-    memset(ret_volumes, 0, sizeof *ret_volumes);
-    ret_volumes->list = yyjson_obj_get(spec, "volumes");
-    ret_volumes->claims = claims;
     yyjson_arr_foreach(claims, index, count, claim) {
         check_name(causes, kt_place_of("%s.volumes[%zu]", path, index).text,
                    kt_json_get_str(yyjson_obj_get(claim, "metadata"), "name"));
     }
-    yyjson_arr_foreach(ret_volumes->list, index, count, volume) {
+    yyjson_arr_foreach(volumes->list, index, count, volume) {
         ki_str name = kt_json_get_str(volume, "name");
         kt_place place, field;
         size_t before = causes->count;
@@ -184,10 +180,10 @@ void kt_check_volumes(kt_causes *causes, const char *path, yyjson_val *spec, yyj
         field = kt_place_of("%s.name", place.text);
         check_volume(causes, place.text, volume);
         check_name(causes, place.text, name);
-        if (name.size && index < KT_VOLUMES_MAX && find(ret_volumes, name, index))
+        if (name.size && index < KT_VOLUMES_MAX && find(volumes, name, index))
             kt_causes_add(causes, KT_CAUSE_DUPLICATE, field.text, name, "");
         if (index < KT_VOLUMES_MAX)
-            ret_volumes->is_bad[index] = causes->count > before;
+            volumes->is_bad[index] = causes->count > before;
     }
 }
 

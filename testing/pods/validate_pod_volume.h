@@ -13,14 +13,13 @@ enum {
 };
 
 typedef struct kt_volumes {
-    yyjson_val *list;
+    yyjson_val *list;            /* of the spec; NULL: none */
     yyjson_val *claims;          /* the claims of a StatefulSet, which are volumes too; NULL */
     bool is_bad[KT_VOLUMES_MAX]; /* a volume with a problem cannot be mounted */
 } kt_volumes;
 
-/* Adds the problems of the volumes of `spec`, whose place is `path`. `claims` is a StatefulSet's, or NULL. */
-void kt_check_volumes(kt_causes *causes, const char *path, yyjson_val *spec, yyjson_val *claims,
-                      kt_volumes *ret_volumes);
+/* Adds the problems of the volumes of a spec, whose place is `path`, and notes which are bad. */
+void kt_check_volumes(kt_causes *causes, const char *path, kt_volumes *volumes);
 /* Returns true if a container can mount a volume with this name. */
 bool kt_has_volume(const kt_volumes *volumes, ki_str name);
 /* Returns true if this volume is a claim, which can be a device of a container. */

@@ -202,18 +202,6 @@ static void check_spread(kt_causes *causes, const char *path, yyjson_val *one, y
     check_label_keys(causes, path, "matchLabelKeys", one);
 }
 
-static void check_gates(kt_causes *causes, const char *path, yyjson_val *gates) {
-    size_t index, count;
-    yyjson_val *gate;
-    yyjson_arr_foreach(gates, index, count, gate) {
-        ki_str name = text_of(gate, "name");
-        kt_place place = kt_place_of("%s.schedulingGates[%zu]", path, index);
-        kt_check_key(causes, place.text, name);
-        if (kt_is_earlier(gates, index, "name", name))
-            kt_causes_add(causes, KT_CAUSE_DUPLICATE, place.text, name, "");
-    }
-}
-
 void kt_check_scheduling(kt_causes *causes, const char *path, yyjson_val *spec) {
     static const kt_rule rules[] = {
         KT_VALUE("nodeSelector", kt_check_labels),
@@ -226,6 +214,7 @@ void kt_check_scheduling(kt_causes *causes, const char *path, yyjson_val *spec) 
     };
     yyjson_val *affinity = yyjson_obj_get(spec, "affinity"), *one;
     yyjson_val *spreads = yyjson_obj_get(spec, "topologySpreadConstraints");
+    yyjson_val *gates = yyjson_obj_get(spec, "schedulingGates");
     yyjson_arr_iter rest = yyjson_arr_iter_with(spreads);
     size_t index, count;
     kt_place place;
@@ -234,16 +223,24 @@ void kt_check_scheduling(kt_causes *causes, const char *path, yyjson_val *spec) 
         place = kt_place_of("%s.tolerations[%zu]", path, index);
         check_toleration(causes, place.text, one);
     }
-    place = kt_place_of("%s.affinity.nodeAffinity", path);
-    check_node_affinity(causes, place.text, yyjson_obj_get(affinity, "nodeAffinity"));
-    place = kt_place_of("%s.affinity.podAffinity", path);
-    check_pod_affinity(causes, place.text, yyjson_obj_get(affinity, "podAffinity"));
-    place = kt_place_of("%s.affinity.podAntiAffinity", path);
-    check_pod_affinity(causes, place.text, yyjson_obj_get(affinity, "podAntiAffinity"));
+    if (affinity) {
+        place = kt_place_of("%s.affinity.nodeAffinity", path);
+        check_node_affinity(causes, place.text, yyjson_obj_get(affinity, "nodeAffinity"));
+        place = kt_place_of("%s.affinity.podAffinity", path);
+        check_pod_affinity(causes, place.text, yyjson_obj_get(affinity, "podAffinity"));
+        place = kt_place_of("%s.affinity.podAntiAffinity", path);
+        check_pod_affinity(causes, place.text, yyjson_obj_get(affinity, "podAntiAffinity"));
+    }
     yyjson_arr_foreach(spreads, index, count, one) {
         (void)yyjson_arr_iter_next(&rest);
         place = kt_place_of("%s.topologySpreadConstraints[%zu]", path, index);
         check_spread(causes, place.text, one, rest);
     }
-    check_gates(causes, path, yyjson_obj_get(spec, "schedulingGates"));
+    yyjson_arr_foreach(gates, index, count, one) {
+        ki_str name = text_of(one, "name");
+        place = kt_place_of("%s.schedulingGates[%zu]", path, index);
+        kt_check_key(causes, place.text, name);
+        if (kt_is_earlier(gates, index, "name", name))
+            kt_causes_add(causes, KT_CAUSE_DUPLICATE, place.text, name, "");
+    }
 }

@@ -7,6 +7,7 @@
 #include "testing/cluster/storage.h"
 #include "testing/faults/fault.h"
 #include "testing/request/request.h"
+#include "testing/values/spec.h"
 
 /* The form of objects in the response, from the Accept header. */
 typedef enum kt_form {
@@ -84,5 +85,36 @@ ki_status kt_call_write_yaml(kt_call *call);
 /* Completes the response: with the JSON in its body, or with an object in the selected form. Returns KT_RESPONDED. */
 ki_status kt_call_done(kt_call *call, int code);
 ki_status kt_call_done_object(kt_call *call, int code, kt_object *obj);
+
+/* ---- selecting requests by a line such as "verb=create,resource=deployments.apps,name=web" ----
+ * Faults select the requests that they apply to in this way, tests the requests that they ask for. */
+
+/* The fields of a line, for kt_spec_parse. */
+#define KT_MATCH_FIELDS "verb", "resource", "namespace", "name", "path", "user-agent"
+
+enum {
+    KT_RESOURCE_TEXT_SIZE = 256
+};
+
+/* What a line is compared with. */
+typedef struct kt_request_facts {
+    ki_str verb;     /* "list", "watch", … (kt_call_describe) */
+    ki_str resource; /* "pods", "deployments.apps/status"; data NULL: the path of no resource */
+    ki_str ns;
+    ki_str name;
+    ki_str path; /* without the query */
+    ki_str user_agent;
+} kt_request_facts;
+
+/* Space for the texts that a call does not have itself. */
+typedef struct kt_facts_space {
+    char verb[KT_VERB_SIZE];
+    char resource[KT_RESOURCE_TEXT_SIZE];
+} kt_facts_space;
+
+/* Returns the facts of a call. Ownership: borrowed from the call and `space`. */
+kt_request_facts kt_request_facts_of(const kt_call *call, kt_facts_space *space);
+/* Returns true if every field of the line matches. */
+bool kt_request_matches(const kt_spec *spec, const kt_request_facts *facts);
 
 #endif

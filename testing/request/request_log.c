@@ -4,7 +4,7 @@
 #include "src/base/assert.h"
 #include "src/base/memory.h"
 #include "testing/cluster/cluster_state.h"
-#include "testing/request/request_match.h"
+#include "testing/request/call.h"
 
 enum {
     TEXTS = 8

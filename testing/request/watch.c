@@ -115,8 +115,6 @@ ki_status kt_watch_open(kt_call *call, const kt_list_options *options, kt_select
 }
 
 void kt_watch_free(kt_watch *watch) {
-    if (!watch)
-        return;
     KT_HOLDS(watch->cluster);
     kt_watcher_remove(&watch->watcher);
     kt_snapshot_unref(watch->initial);
@@ -170,8 +168,9 @@ static ki_status append_expired(kt_watch *watch, ki_buffer *out) {
 
 /* Appends an event as the selector shows it: an update can become ADDED or DELETED. */
 static ki_status append_selected(kt_watch *watch, const kt_event *event, int64_t now_ms, ki_buffer *out) {
-    bool before = event->old && kt_selector_matches(watch->selector, event->old);
-    bool after = event->type != KT_DELETED && kt_selector_matches(watch->selector, event->obj);
+    const kt_selector *selector = watch->selector; /* NULL: all objects */
+    bool before = event->old && (!selector || kt_selector_matches(selector, event->old));
+    bool after = event->type != KT_DELETED && (!selector || kt_selector_matches(selector, event->obj));
     if (after)
         return append_event(watch, before ? "MODIFIED" : "ADDED", event->obj, now_ms, out);
     if (!before)

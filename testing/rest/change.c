@@ -1,5 +1,5 @@
 /* change.c: create and update, with the real server's order of checks:
- *     kt_change_create ──► check_and_create ──► fill_and_create ──► kt_write_create
+ *     kt_change_create ──► check_and_create ──► kt_write_create
  *     kt_change_update ──► check_and_update ──► kt_write_update */
 #include "testing/rest/change.h"
 
@@ -7,7 +7,6 @@
 #include "src/base/rfc3339.h"
 #include "testing/access/authorize.h"
 #include "testing/access/grant.h"
-#include "testing/admission/admit.h"
 #include "testing/admission/assign.h"
 #include "testing/admission/service.h"
 #include "testing/admission/unenforced.h"
@@ -71,15 +70,10 @@ ki_status kt_change_check_namespace(kt_call *call, ki_str name) {
     return status;
 }
 
-/* The server sets the status of a new object. */
-static bool has_first_status(const kt_storage *storage) {
-    return storage->has_status && !(storage->strategy->flags & KT_KEEPS_STATUS);
-}
-
-/* Sets the status of a new object. `defaults`: of its resource; may be NULL. */
-static bool put_first_status(const kt_call *call, yyjson_val *defaults, yyjson_mut_doc *doc, yyjson_mut_val *root) {
+/* Sets the status of a new object. */
+static bool put_first_status(const kt_call *call, yyjson_mut_doc *doc, yyjson_mut_val *root) {
     char now[KI_RFC3339_SIZE];
-    yyjson_val *given = yyjson_obj_get(defaults, "status");
+    yyjson_val *given = yyjson_obj_get(call->storage->defaults, "status");
     yyjson_mut_val *status = given ? yyjson_val_mut_copy(doc, given) : NULL;
     bool fine = status || !given;
     yyjson_mut_obj_remove_key(root, "status");
@@ -92,54 +86,30 @@ static bool put_first_status(const kt_call *call, yyjson_val *defaults, yyjson_m
     return fine && (!status || yyjson_mut_obj_add(root, yyjson_mut_str(doc, "status"), status));
 }
 
-/* Sets `*ret_root` to the body with the defaults of its resource and types. */
-static ki_status fill(kt_call *call, yyjson_val *body, yyjson_val *old_root, ki_str name, const char *uid,
-                      yyjson_mut_doc *doc, yyjson_mut_val **ret_root) {
-    yyjson_val *below = call->storage->defaults;
-    yyjson_mut_val *root = below ? yyjson_merge_patch(doc, below, body) : yyjson_val_mut_copy(doc, body);
-    if (!root || kt_assign(call, name, uid, doc, root, old_root))
-        return KI_ERR_NO_MEMORY;
-    if (uid && has_first_status(call->storage) && !put_first_status(call, below, doc, root))
-        return KI_ERR_NO_MEMORY;
-    *ret_root = root;
-    return kt_defaults_fill(call->cluster->defaults, &call->storage->spot, doc, root);
-}
-
-/* Returns the body with its defaults as a new document; NULL for custom resources. `uid`: of a new object, which gets
- * its first status too. */
+/* Returns the body with the defaults of its resource and types as a new document; NULL for custom resources. `uid`: of
+ * a new object, which gets its first status too. */
 static ki_status with_defaults(kt_call *call, yyjson_val *body, yyjson_val *old_root, ki_str name, const char *uid,
                                yyjson_doc **ret_doc) {
+    const kt_storage *storage = call->storage;
     yyjson_alc alc = kt_json_alc(call->allocator);
-    yyjson_mut_val *root = NULL;
-    if (call->storage->custom)
+    if (storage->custom)
         return KI_OK; /* kt_custom_prepare has filled in the defaults */
     yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
     if (!doc)
         return KI_ERR_NO_MEMORY;
-    ki_status status = fill(call, body, old_root, name, uid, doc, &root);
+    yyjson_mut_val *root =
+        storage->defaults ? yyjson_merge_patch(doc, storage->defaults, body) : yyjson_val_mut_copy(doc, body);
+    bool is_new = uid && storage->has_status && !(storage->strategy->flags & KT_KEEPS_STATUS);
+    ki_status status = root ? kt_assign(call, name, uid, doc, root, old_root) : KI_ERR_NO_MEMORY;
+    if (!status && is_new && !put_first_status(call, doc, root))
+        status = KI_ERR_NO_MEMORY;
+    if (!status)
+        status = kt_defaults_fill(call->cluster->defaults, &storage->spot, doc, root);
     if (status == KI_ERR_LIMIT)
         status = kt_fail_generic(call, 413);
     else if (!status)
         status = kt_json_freeze(call->allocator, root, ret_doc);
     yyjson_mut_doc_free(doc);
-    return status;
-}
-
-static ki_status fill_and_create(kt_call *call, const kt_write *write, yyjson_val *root, ki_str name) {
-    yyjson_doc *full = NULL;
-    char uid[KT_UID_SIZE];
-    kt_write_make_uid(call->cluster, uid);
-    ki_status status = with_defaults(call, root, NULL, name, uid, &full);
-    if (status)
-        return status;
-    yyjson_val *body = full ? yyjson_doc_get_root(full) : root;
-    yyjson_val *status_root = full || !has_first_status(call->storage) ? body : NULL;
-    kt_object *obj = NULL;
-    status = kt_write_create(write, call->ns, name, uid, body, status_root, &obj);
-    if (!status)
-        status = kt_call_done_object(call, 201, obj);
-    kt_object_unref(obj);
-    yyjson_doc_free(full);
     return status;
 }
 
@@ -209,14 +179,12 @@ static ki_status check_and_create(kt_call *call, const kt_write *write, yyjson_v
         return status;
     kt_causes causes;
     kt_causes_init(&causes, call->allocator);
-    kt_validate_meta(&causes, call->resource, meta, false);
-    kt_validate_meta_refs(&causes, NULL, meta, warnings_of_meta(call));
+    kt_validate_meta(&causes, call->resource, NULL, meta, warnings_of_meta(call));
     validate(call, &causes, NULL, root);
-    status = kt_fail_causes(call, &causes, group_of_causes(call), call->resource->kind, name);
-    if (!status)
-        status = call->response->warnings.failed;
-    if (status)
-        return status;
+    if (causes.count || causes.text.failed)
+        return kt_fail_causes(call, &causes, group_of_causes(call), call->resource->kind, name);
+    if (call->response->warnings.failed)
+        return KI_ERR_NO_MEMORY;
     /* An apply that creates and a dry run ignore it. */
     if (revision.size && !ki_str_equals(revision, "0") && !write->applied && !write->dry_run)
         return kt_fail(call, 500, "", NULL, "resourceVersion should not be set on objects to be created");
@@ -231,10 +199,22 @@ static ki_status check_and_create(kt_call *call, const kt_write *write, yyjson_v
     kt_object *existing = kt_storage_get(call->storage, call->ns, name);
     if (existing)
         return fail_exists(call, existing, name);
+    char uid[KT_UID_SIZE];
+    yyjson_doc *full = NULL;
+    kt_object *obj = NULL;
+    kt_write_make_uid(call->cluster, uid);
     status = kt_unenforced_warn(call, root);
-    if (status)
-        return status;
-    return fill_and_create(call, write, root, name);
+    if (!status)
+        status = with_defaults(call, root, NULL, name, uid, &full);
+    yyjson_val *body = full ? yyjson_doc_get_root(full) : root;
+    bool has_status = full || !call->storage->has_status || (call->storage->strategy->flags & KT_KEEPS_STATUS);
+    if (!status)
+        status = kt_write_create(write, call->ns, name, uid, body, has_status ? body : NULL, &obj);
+    if (!status)
+        status = kt_call_done_object(call, 201, obj);
+    kt_object_unref(obj);
+    yyjson_doc_free(full);
+    return status;
 }
 
 /* Checks that an update of a custom resource has a resourceVersion. */
@@ -306,8 +286,7 @@ static ki_status check_and_update(kt_call *call, const kt_write *write, kt_objec
         return status;
     kt_causes causes;
     kt_causes_init(&causes, call->allocator);
-    kt_validate_meta(&causes, call->resource, meta, true);
-    kt_validate_meta_refs(&causes, yyjson_obj_get(old_root, "metadata"), meta, warnings_of_meta(call));
+    kt_validate_meta(&causes, call->resource, yyjson_obj_get(old_root, "metadata"), meta, warnings_of_meta(call));
     status = validate_update(call, &causes, old_root, root);
     if (!status)
         status = call->response->warnings.failed;
@@ -365,7 +344,7 @@ static ki_status take_status(kt_call *call, yyjson_val *old_root, yyjson_val *ro
         { "ownerReferences", KT_STATUS_ONLY | KT_STATUS_NO_OWNERS },
         { "finalizers", KT_STATUS_ONLY },
     };
-    /* An update cannot remove them. Another value is an error of validate_meta.c. */
+    /* An update cannot remove them. Another value is an error of kt_validate_meta. */
     static const char *const deletion[] = { "deletionTimestamp", "deletionGracePeriodSeconds" };
     unsigned flags = call->storage->strategy->flags;
     yyjson_alc alc = kt_json_alc(call->allocator);

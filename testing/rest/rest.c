@@ -165,7 +165,8 @@ static ki_status other_call(kt_call *call) {
 /* Injects faults. Removes the prefix of an injected empty page from continue tokens, also once the fault is gone. */
 static ki_status inject(kt_call *call) {
     static const char again[] = "again.";
-    ki_status status = kt_faults_inject(&call->cluster->faults, call, &call->injection);
+    kt_faults *faults = &call->cluster->faults;
+    ki_status status = faults->first ? kt_faults_inject(faults, call, &call->injection) : KI_OK;
     for (size_t i = 0; i < call->param_count; i++) {
         ki_str *value = &call->params[i].value;
         if (!ki_str_equals(call->params[i].name, "continue") || !ki_str_starts_with(*value, KI_STR(again)))
@@ -186,12 +187,12 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
                      .request = request,
                      .now_ms = now_ms,
                      .response = &response,
+                     .injection = KT_INJECTION_NONE,
                      .form_version = "v1" };
     ki_buffer_init(&call.decoded, &cluster->allocator, DECODED_MAX);
     ki_buffer_init(&call.equal_keys, &cluster->allocator, 0);
     kt_cluster_trim(cluster, now_ms);
     ki_status status = kt_call_parse(&call);
-    kt_injection_init(&call.injection);
     bool is_of_faults =
         call.segment_count >= 1 && call.segment_count <= 2 && ki_str_equals(call.segments[0], "_faults");
     if (!status && is_of_faults) {
@@ -218,7 +219,8 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
     }
     if (status == KT_RESPONDED && (call.storage || !kt_openapi_is(&call)) && kt_call_write_yaml(&call))
         status = KI_ERR_NO_MEMORY;
-    kt_injection_free(&call.injection, &cluster->allocator);
+    if (call.injection.any)
+        kt_injection_free(&call.injection, &cluster->allocator);
     kt_call_free(&call);
     if (status != KT_RESPONDED) { /* other failures are lack of memory */
         kt_response_free(&response);
@@ -228,10 +230,18 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
     return KI_OK;
 }
 
+ki_status kt_response_read(kt_response *response, int64_t now_ms, ki_buffer *out, size_t max, kt_object **ret_shared,
+                           kt_watch_state *ret_state) {
+    return response->faults ? kt_fault_read(response, now_ms, out, max, ret_state)
+                            : kt_watch_read(response->watch, now_ms, out, max, ret_shared, ret_state);
+}
+
 void kt_response_free(kt_response *response) {
-    kt_watch_free(response->watch);
+    if (response->watch)
+        kt_watch_free(response->watch);
     response->watch = NULL;
-    kt_fault_stream_free(response->faults);
+    if (response->faults)
+        kt_fault_stream_free(response->faults);
     response->faults = NULL;
     ki_buffer_free(&response->body);
     ki_buffer_free(&response->warnings);

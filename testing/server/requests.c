@@ -6,9 +6,9 @@
 #include "src/object/format.h"
 #include "src/object/selector.h"
 #include "testing/faults/fault.h"
+#include "testing/request/call.h"
 #include "testing/request/known_names.h"
 #include "testing/request/request_log.h"
-#include "testing/request/request_match.h"
 #include "testing/server/own_request.h"
 #include "testing/server/state.h"
 

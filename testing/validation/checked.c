@@ -46,10 +46,6 @@ bool kt_is_list_same_but(kt_checked *c, yyjson_val *a, yyjson_val *b, const char
     return is_same;
 }
 
-bool kt_is_earlier(yyjson_val *list, size_t end, const char *key, ki_str text) {
-    return end <= KT_COMPARED_MAX && kt_json_list_has(list, end, key, text);
-}
-
 void kt_validate_add(kt_causes *causes, kt_cause_type type, ki_str value, bool quoted, const char *detail,
                      const char *format, ...) {
     char field[FIELD_SIZE];

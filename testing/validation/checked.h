@@ -4,8 +4,7 @@
 
 #include "testing/values/arena.h"
 #include "testing/values/causes.h"
-
-#include <yyjson.h>
+#include "testing/values/json.h"
 
 enum {
     KT_COMPARED_MAX = 1000 /* elements of a list that are compared with each other */
@@ -38,7 +37,9 @@ bool kt_is_list_same_but(kt_checked *c, yyjson_val *a, yyjson_val *b, const char
 
 /* Returns true if `text` is one of the first `end` elements of a list, or their text at `key` if that is not NULL.
  * Returns false for an `end` of more than KT_COMPARED_MAX. */
-bool kt_is_earlier(yyjson_val *list, size_t end, const char *key, ki_str text);
+static inline bool kt_is_earlier(yyjson_val *list, size_t end, const char *key, ki_str text) {
+    return end <= KT_COMPARED_MAX && kt_json_list_has(list, end, key, text);
+}
 
 /* Adds a cause for the field that `format` and its arguments name. Ignores causes after the first hundred. */
 void kt_validate_add(kt_causes *causes, kt_cause_type type, ki_str value, bool quoted, const char *detail,

@@ -19,11 +19,11 @@ const char *kt_validate_segment(ki_str name);       /* of a path */
 const char *kt_validate_wildcard(ki_str name);      /* "*.example.com" */
 /* Returns what `check` returns for the text in lower case. */
 const char *kt_validate_in_lower_case(ki_str text, const char *(*check)(ki_str text));
-/* Adds the problems of name, generateName (both unless `is_update`), labels and annotations. */
-void kt_validate_meta(kt_causes *causes, const ki_resource *resource, yyjson_val *meta, bool is_update);
-/* Adds the problems of the annotations' size, owner references, finalizers, and fields that cannot change. `old_meta`
- * is NULL for a new object. An object that is being deleted cannot get new finalizers. `warnings` gets the new
- * finalizers of a custom resource that have no domain; NULL: a built-in type, which does not allow them. */
-void kt_validate_meta_refs(kt_causes *causes, yyjson_val *old_meta, yyjson_val *meta, ki_buffer *warnings);
+/* Adds the problems of name and generateName (of a new object), labels, annotations, owner references, finalizers, and
+ * fields that cannot change. `old_meta` is NULL for a new object. An object that is being deleted cannot get new
+ * finalizers. `warnings` gets the new finalizers of a custom resource that have no domain; NULL: a built-in type, which
+ * does not allow them. */
+void kt_validate_meta(kt_causes *causes, const ki_resource *resource, yyjson_val *old_meta, yyjson_val *meta,
+                      ki_buffer *warnings);
 
 #endif

@@ -66,7 +66,7 @@ static kt_watch_state watch(const char *target) {
     assert_non_null(server.response.watch);
     ki_buffer_reset(&server.text, SIZE_MAX);
     while (state == KT_WATCH_MORE)
-        assert_int_equal(kt_fault_read(&server.response, server.now_ms, &server.text, 4096, NULL, &state), KI_OK);
+        assert_int_equal(kt_response_read(&server.response, server.now_ms, &server.text, 4096, NULL, &state), KI_OK);
     ki_buffer_append(&server.text, "", 0);
     return state;
 }
@@ -447,7 +447,7 @@ TEST(lack_of_memory_at_any_point_leaks_nothing) {
                 kt_watch_state is;
                 ki_buffer_init(&out, &memory.allocator, 0);
                 if (response.watch)
-                    (void)!kt_fault_read(&response, 0, &out, 4096, NULL, &is);
+                    (void)!kt_response_read(&response, 0, &out, 4096, NULL, &is);
                 ki_buffer_free(&out);
                 kt_response_free(&response);
             }
