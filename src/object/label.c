@@ -16,22 +16,19 @@
 #define TOO_LONG_63 "must be no more than 63 bytes"
 #define TOO_LONG_253 "must be no more than 253 characters"
 
-static bool is_lower_alnum(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
-static bool is_alnum(char c) {
-    return is_lower_alnum(c) || (c >= 'A' && c <= 'Z');
+/* Returns true for letters and digits, and between them also the bytes of `inner`. `capitals`: of both cases. */
+static bool is_name(ki_str text, bool capitals, const char *inner) {
+    for (size_t i = 0; i < text.size; i++) {
+        char c = text.data[i];
+        bool is_alnum = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (capitals && c >= 'A' && c <= 'Z');
+        if (!is_alnum && (i == 0 || i == text.size - 1 || !c || !strchr(inner, c)))
+            return false;
+    }
+    return text.size > 0;
 }
 
 bool ki_is_dns_label(ki_str text) {
-    if (!text.size || !is_lower_alnum(text.data[0]) || !is_lower_alnum(text.data[text.size - 1]))
-        return false;
-    for (size_t i = 0; i < text.size; i++) {
-        if (!is_lower_alnum(text.data[i]) && text.data[i] != '-')
-            return false;
-    }
-    return true;
+    return is_name(text, false, "-");
 }
 
 bool ki_is_subdomain(ki_str text) {
@@ -44,21 +41,10 @@ bool ki_is_subdomain(ki_str text) {
     return true;
 }
 
-static bool is_name_part(ki_str text) {
-    if (!text.size || !is_alnum(text.data[0]) || !is_alnum(text.data[text.size - 1]))
-        return false;
-    for (size_t i = 0; i < text.size; i++) {
-        char c = text.data[i];
-        if (!is_alnum(c) && c != '-' && c != '_' && c != '.')
-            return false;
-    }
-    return true;
-}
-
 const char *ki_label_check_value(ki_str value) {
     if (value.size > KI_LABEL_MAX)
         return TOO_LONG_63;
-    return value.size == 0 || is_name_part(value) ? NULL : VALUE_MESSAGE;
+    return value.size == 0 || is_name(value, true, "-_.") ? NULL : VALUE_MESSAGE;
 }
 
 const char *ki_label_check_key(ki_str key) {
@@ -75,7 +61,7 @@ const char *ki_label_check_key(ki_str key) {
         return "name part must be non-empty";
     if (name.size > KI_LABEL_MAX)
         return "name part " TOO_LONG_63;
-    return is_name_part(name) ? NULL : QUALIFIED_MESSAGE;
+    return is_name(name, true, "-_.") ? NULL : QUALIFIED_MESSAGE;
 }
 
 const char *ki_label_check_subdomain(ki_str name) {

@@ -165,32 +165,6 @@ static void append_entry(const kt_manager *manager, ki_buffer *out) {
     ki_buffer_append_char(out, '}');
 }
 
-static void append_all(kt_arena *arena, const kt_write *write, kt_managers *managers, ki_buffer *out) {
-    size_t kept = 0;
-    for (size_t i = 0; i < managers->count; i++) {
-        if (!kt_set_is_empty(managers->list[i].fields))
-            managers->list[kept++] = managers->list[i];
-    }
-    managers->count = kept;
-    if (!kept) /* no entries: no array */
-        return;
-    qsort(managers->list, kept, sizeof *managers->list, compare);
-    cap_updates(arena, write, managers);
-    for (size_t i = 0; i < managers->count; i++) {
-        ki_buffer_append_char(out, i ? ',' : '[');
-        append_entry(&managers->list[i], out);
-    }
-    ki_buffer_append_char(out, ']');
-}
-
-/* Returns the fields that the writer owns after the write. */
-static kt_set *own_fields(kt_arena *arena, const kt_write *write, const kt_spot *spot, kt_set *before, kt_set *changed,
-                          const kt_set *removed) {
-    if (write->applied)
-        return kt_managed_fields_strip(arena, write, kt_typed_fields(arena, spot, write->applied));
-    return kt_set_union(arena, kt_set_difference(arena, before, removed), changed);
-}
-
 ki_status kt_managed_fields_write(const kt_write *write, yyjson_val *previous, yyjson_val *old_root, yyjson_val *root,
                                   ki_buffer *out) {
     kt_arena arena;
@@ -203,7 +177,7 @@ ki_status kt_managed_fields_write(const kt_write *write, yyjson_val *previous, y
     kt_typed_compare(&arena, spot, old_root, root, &difference);
     kt_set *changed =
         kt_managed_fields_strip(&arena, write, kt_set_union(&arena, difference.added, difference.modified));
-    kt_set *removed = kt_managed_fields_strip(&arena, write, difference.removed);
+    kt_set *removed = difference.removed ? kt_managed_fields_strip(&arena, write, difference.removed) : NULL;
     kt_set *lost = kt_set_union(&arena, changed, removed);
     if (managers.own == managers.count && managers.list)
         managers.list[managers.count++] = (kt_manager){ .name = write->manager,
@@ -215,7 +189,9 @@ ki_status kt_managed_fields_write(const kt_write *write, yyjson_val *previous, y
             manager->fields = kt_set_difference(&arena, manager->fields, lost);
             continue;
         }
-        kt_set *fields = own_fields(&arena, write, spot, manager->fields, changed, removed);
+        kt_set *fields = write->applied
+                             ? kt_managed_fields_strip(&arena, write, kt_typed_fields(&arena, spot, write->applied))
+                             : kt_set_union(&arena, kt_set_difference(&arena, manager->fields, removed), changed);
         bool took = write->applied ? !kt_set_equal(fields, manager->fields) || !kt_set_is_empty(lost)
                                    : !kt_set_is_empty(changed);
         manager->fields = fields;
@@ -225,8 +201,22 @@ ki_status kt_managed_fields_write(const kt_write *write, yyjson_val *previous, y
             manager->api_version = write->storage->api_version;
         }
     }
-    if (!arena.failed)
-        append_all(&arena, write, &managers, out);
+    size_t kept = 0;
+    for (size_t i = 0; i < managers.count && !arena.failed; i++) {
+        if (!kt_set_is_empty(managers.list[i].fields))
+            managers.list[kept++] = managers.list[i];
+    }
+    managers.count = kept;
+    if (kept) /* no entries: no array */
+        qsort(managers.list, kept, sizeof *managers.list, compare);
+    if (kept > KT_UPDATE_MANAGERS_MAX)
+        cap_updates(&arena, write, &managers);
+    for (size_t i = 0; i < managers.count; i++) {
+        ki_buffer_append_char(out, i ? ',' : '[');
+        append_entry(&managers.list[i], out);
+    }
+    if (kept)
+        ki_buffer_append_char(out, ']');
     if (arena.failed)
         out->failed = KI_ERR_NO_MEMORY;
     kt_arena_free(&arena);

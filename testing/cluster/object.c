@@ -107,26 +107,6 @@ static void append_meta(ki_buffer *out, const kt_meta *meta, uint64_t revision, 
     ki_buffer_append_char(out, '}');
 }
 
-static void append_rest(ki_buffer *out, yyjson_val *root, yyjson_val *status_root, size_t *ret_status_start) {
-    size_t index, count;
-    yyjson_val *key, *val;
-    yyjson_obj_foreach(root, index, count, key, val) {
-        if (yyjson_equals_str(key, "kind") || yyjson_equals_str(key, "apiVersion") ||
-            yyjson_equals_str(key, "metadata") || yyjson_equals_str(key, "status"))
-            continue;
-        ki_buffer_append_char(out, ',');
-        ki_buffer_append_json_string(out, kt_json_str(key));
-        ki_buffer_append_char(out, ':');
-        kt_json_append(out, val);
-    }
-    *ret_status_start = out->size;
-    yyjson_val *status = yyjson_obj_get(status_root, "status");
-    if (status && !yyjson_is_null(status)) {
-        ki_buffer_append_string(out, ",\"status\":");
-        kt_json_append(out, status);
-    }
-}
-
 /* Returns a field in the form that field selectors compare. `space` holds numbers. */
 static ki_str field_value(yyjson_val *root, yyjson_val *status_root, const char *path, bool is_built_in,
                           char space[24]) {
@@ -162,25 +142,13 @@ static ki_str copy_text(char **at, ki_str text) {
     return copy;
 }
 
-static size_t pairs_size(const kt_pair *pairs, size_t count) {
-    size_t size = 0;
-    for (size_t i = 0; i < count; i++)
-        size += pairs[i].name.size + pairs[i].value.size + 2;
-    return size;
-}
-
-static void copy_pairs(char **at, kt_pair *to, const kt_pair *from, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        to[i].name = copy_text(at, from[i].name);
-        to[i].value = copy_text(at, from[i].value);
-    }
-}
-
-/* Copies everything that `draft` borrows into one block. */
+/* Copies everything that `draft` borrows into one block. The fields of a draft stand behind its labels. */
 static ki_status pack(const kt_object *draft, kt_object **ret_obj) {
-    size_t size = sizeof *draft + (draft->label_count + draft->field_count) * sizeof(kt_pair) + draft->key.size + 1 +
-                  draft->uid.size + 1 + draft->created.size + 1 + draft->json.size + 1 +
-                  pairs_size(draft->labels, draft->label_count) + pairs_size(draft->fields, draft->field_count);
+    size_t count = draft->label_count + draft->field_count;
+    size_t size = sizeof *draft + count * sizeof(kt_pair) + draft->key.size + 1 + draft->uid.size + 1 +
+                  draft->created.size + 1 + draft->json.size + 1;
+    for (size_t i = 0; i < count; i++)
+        size += draft->labels[i].name.size + draft->labels[i].value.size + 2;
     kt_object *obj = ki_alloc(draft->allocator, size);
     if (!obj)
         return KI_ERR_NO_MEMORY;
@@ -196,51 +164,13 @@ static ki_status pack(const kt_object *draft, kt_object **ret_obj) {
     obj->uid = copy_text(&at, draft->uid);
     obj->created = copy_text(&at, draft->created);
     obj->json = copy_text(&at, draft->json);
-    copy_pairs(&at, obj->labels, draft->labels, draft->label_count);
-    copy_pairs(&at, obj->fields, draft->fields, draft->field_count);
+    for (size_t i = 0; i < count; i++) {
+        obj->labels[i].name = copy_text(&at, draft->labels[i].name);
+        obj->labels[i].value = copy_text(&at, draft->labels[i].value);
+    }
     KI_ASSERT(at == (char *)obj + size);
     *ret_obj = obj;
     return KI_OK;
-}
-
-/* Completes `draft` with JSON, key, fields and labels, and packs it. `scratch` has the JSON; the key is appended. */
-static ki_status finish(kt_object *draft, const kt_storage *storage, const kt_meta *meta, yyjson_val *root,
-                        yyjson_val *status_root, ki_buffer *scratch, kt_object **ret_obj) {
-    size_t json_size = scratch->size;
-    if (meta->ns.size) {
-        ki_buffer_append_view(scratch, meta->ns);
-        ki_buffer_append_char(scratch, '/');
-    }
-    ki_buffer_append_view(scratch, meta->name);
-    if (scratch->failed)
-        return scratch->failed;
-    draft->json = (ki_str){ scratch->data, json_size };
-    draft->key = (ki_str){ scratch->data + json_size, scratch->size - json_size };
-    kt_pair fields[MAX_FIELDS];
-    char spaces[MAX_FIELDS][24];
-    for (size_t i = 0; i < MAX_FIELDS && storage->paths[i]; i++) {
-        fields[i].name = ki_str_of(storage->paths[i]);
-        fields[i].value = field_value(root, status_root, storage->paths[i], !storage->custom, spaces[i]);
-        draft->field_count = i + 1;
-    }
-    draft->fields = fields;
-    ki_status status = KI_ERR_NO_MEMORY;
-    size_t count = yyjson_obj_size(meta->labels);
-    kt_pair *labels = count ? ki_alloc_array(draft->allocator, count, sizeof *labels) : NULL;
-    if (labels || !count) {
-        size_t index, max;
-        yyjson_val *key, *val;
-        yyjson_obj_foreach(meta->labels, index, max, key, val) {
-            labels[index] = (kt_pair){ kt_json_str(key), kt_json_str(val) };
-        }
-        draft->labels = labels;
-        draft->label_count = count;
-        status = pack(draft, ret_obj);
-        ki_free(draft->allocator, labels);
-    }
-    draft->fields = NULL; /* both point to local memory */
-    draft->labels = NULL;
-    return status;
 }
 
 ki_status kt_object_new(const kt_storage *storage, const kt_meta *meta, yyjson_val *root, yyjson_val *status_root,
@@ -252,19 +182,60 @@ ki_status kt_object_new(const kt_storage *storage, const kt_meta *meta, yyjson_v
                         .name = meta->name,
                         .uid = meta->uid,
                         .created = meta->created };
+    yyjson_val *key, *val, *status_val = yyjson_obj_get(status_root, "status");
+    size_t index, max;
+    /* the JSON */
     ki_buffer_reset(scratch, SIZE_MAX);
     ki_buffer_printf(scratch, "{\"kind\":\"%s\",\"apiVersion\":\"%.*s\",", storage->info->resource->kind,
                      (int)storage->api_version.size, storage->api_version.data);
     draft.meta_start = scratch->size;
     append_meta(scratch, meta, revision, &draft.revision_offset);
     draft.meta_end = scratch->size;
-    append_rest(scratch, root, status_root, &draft.status_start);
+    yyjson_obj_foreach(root, index, max, key, val) {
+        if (yyjson_equals_str(key, "kind") || yyjson_equals_str(key, "apiVersion") ||
+            yyjson_equals_str(key, "metadata") || yyjson_equals_str(key, "status"))
+            continue;
+        ki_buffer_append_char(scratch, ',');
+        ki_buffer_append_json_string(scratch, kt_json_str(key));
+        ki_buffer_append_char(scratch, ':');
+        kt_json_append(scratch, val);
+    }
+    draft.status_start = scratch->size;
+    if (status_val && !yyjson_is_null(status_val)) {
+        ki_buffer_append_string(scratch, ",\"status\":");
+        kt_json_append(scratch, status_val);
+    }
     KI_ASSERT(scratch->failed || (draft.meta_start < draft.revision_offset && draft.revision_offset < draft.meta_end &&
                                   draft.meta_end <= draft.status_start));
     ki_buffer_append_char(scratch, '}');
+    /* behind it the key */
+    draft.json.size = scratch->size;
+    if (meta->ns.size) {
+        ki_buffer_append_view(scratch, meta->ns);
+        ki_buffer_append_char(scratch, '/');
+    }
+    ki_buffer_append_view(scratch, meta->name);
     if (scratch->failed)
         return scratch->failed;
-    return finish(&draft, storage, meta, root, status_root, scratch, ret_obj);
+    draft.json.data = scratch->data;
+    draft.key = (ki_str){ scratch->data + draft.json.size, scratch->size - draft.json.size };
+    /* labels and fields */
+    char spaces[MAX_FIELDS][24];
+    draft.labels = ki_alloc_array(draft.allocator, yyjson_obj_size(meta->labels) + MAX_FIELDS, sizeof *draft.labels);
+    if (!draft.labels)
+        return KI_ERR_NO_MEMORY;
+    yyjson_obj_foreach(meta->labels, index, max, key, val) {
+        draft.labels[draft.label_count++] = (kt_pair){ kt_json_str(key), kt_json_str(val) };
+    }
+    draft.fields = draft.labels + draft.label_count;
+    for (; draft.field_count < MAX_FIELDS && storage->paths[draft.field_count]; draft.field_count++) {
+        const char *path = storage->paths[draft.field_count];
+        ki_str value = field_value(root, status_root, path, !storage->custom, spaces[draft.field_count]);
+        draft.fields[draft.field_count] = (kt_pair){ { path, strlen(path) }, value };
+    }
+    ki_status status = pack(&draft, ret_obj);
+    ki_free(draft.allocator, draft.labels);
+    return status;
 }
 
 ki_status kt_object_with_revision(const kt_object *obj, uint64_t revision, ki_buffer *scratch, kt_object **ret_obj) {

@@ -1,5 +1,5 @@
-/* kinds.h: checks of several fields together, one function for each kind. rules.c checks single fields.
- * validate_object.c lists the functions. */
+/* kinds.h: checks of several fields together, one function for each kind. validate_object.c lists the
+ * functions, and checks single fields by tables of rules. */
 #ifndef KT_KINDS_KINDS_H
 #define KT_KINDS_KINDS_H
 

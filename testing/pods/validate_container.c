@@ -491,12 +491,17 @@ static void check_container(kt_causes *causes, const char *path, yyjson_val *con
         KT_REQUIRED("securityContext.appArmorProfile.type", "type is required when appArmorProfile is set"),
         KT_CHOICE("securityContext.appArmorProfile.type", KT_IF_FILLED, PROFILES),
     };
+    yyjson_val *ports = yyjson_obj_get(container, "ports"), *resources = yyjson_obj_get(container, "resources");
     KT_CHECK_RULES(causes, path, container, rules);
-    check_port_names(causes, path, yyjson_obj_get(container, "ports"));
+    if (ports)
+        check_port_names(causes, path, ports);
     check_sources(causes, path, container);
-    check_mounts(causes, path, container, volumes);
-    check_devices(causes, path, container, volumes);
-    check_resources(causes, path, yyjson_obj_get(container, "resources"));
+    if (yyjson_obj_get(container, "volumeMounts"))
+        check_mounts(causes, path, container, volumes);
+    if (yyjson_obj_get(container, "volumeDevices"))
+        check_devices(causes, path, container, volumes);
+    if (resources)
+        check_resources(causes, path, resources);
 }
 
 void kt_check_containers(kt_causes *causes, const char *path, yyjson_val *spec, const kt_volumes *volumes) {

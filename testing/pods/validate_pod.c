@@ -86,6 +86,8 @@ static void check_dns(kt_causes *causes, const char *path, yyjson_val *spec) {
                             "must provide at least one DNS nameserver when `dnsPolicy` is None",
                             "%s.dnsConfig.nameservers", path);
     }
+    if (!config)
+        return;
     check_dns_lists(causes, path, config);
     KT_CHECK_RULES(causes, path, spec, rules);
     yyjson_arr_foreach(yyjson_obj_get(config, "options"), index, count, option) {

@@ -156,10 +156,6 @@ static ki_status fail_exists(kt_call *call, kt_object *existing, ki_str name) {
     return status;
 }
 
-static ki_buffer *warnings_of_meta(kt_call *call) {
-    return call->storage->custom ? &call->response->warnings : NULL;
-}
-
 /* Returns the group that an error names. Both groups of events have that of the core. */
 static const char *group_of_causes(const kt_call *call) {
     return strcmp(call->resource->group, "events.k8s.io") == 0 ? "" : call->resource->group;
@@ -179,7 +175,7 @@ static ki_status check_and_create(kt_call *call, const kt_write *write, yyjson_v
         return status;
     kt_causes causes;
     kt_causes_init(&causes, call->allocator);
-    kt_validate_meta(&causes, call->resource, NULL, meta, warnings_of_meta(call));
+    kt_validate_meta(&causes, call->resource, NULL, meta, call->storage->custom ? &call->response->warnings : NULL);
     validate(call, &causes, NULL, root);
     if (causes.count || causes.text.failed)
         return kt_fail_causes(call, &causes, group_of_causes(call), call->resource->kind, name);
@@ -286,7 +282,8 @@ static ki_status check_and_update(kt_call *call, const kt_write *write, kt_objec
         return status;
     kt_causes causes;
     kt_causes_init(&causes, call->allocator);
-    kt_validate_meta(&causes, call->resource, yyjson_obj_get(old_root, "metadata"), meta, warnings_of_meta(call));
+    kt_validate_meta(&causes, call->resource, yyjson_obj_get(old_root, "metadata"), meta,
+                     call->storage->custom ? &call->response->warnings : NULL);
     status = validate_update(call, &causes, old_root, root);
     if (!status)
         status = call->response->warnings.failed;

@@ -95,10 +95,11 @@ static ki_status conform(kt_call *call, kt_arena *arena, directive strictness, k
     yyjson_mut_doc *made = yyjson_mut_doc_new(&alc);
     if (!made)
         return KI_ERR_NO_MEMORY;
-    kt_strict strict;
+    kt_strict strict = { .arena = arena, .doc = made };
     ki_buffer text;
     ki_buffer_init(&text, call->allocator, 0);
-    kt_strict_init(&strict, arena, made);
+    ki_buffer_init(&strict.notes, call->allocator, 0);
+    ki_buffer_init(&strict.error, call->allocator, 0);
     yyjson_val *root = yyjson_doc_get_root(*doc);
     yyjson_mut_val *val = kt_strict_read(&strict, &call->storage->spot, root);
     ki_status status = KI_OK;
@@ -125,7 +126,8 @@ static ki_status conform(kt_call *call, kt_arena *arena, directive strictness, k
             status = kt_secret_merge_string_data(call->allocator, doc);
     }
     ki_buffer_free(&text);
-    kt_strict_free(&strict);
+    ki_buffer_free(&strict.notes);
+    ki_buffer_free(&strict.error);
     yyjson_mut_doc_free(made);
     return status;
 }

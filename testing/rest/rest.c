@@ -217,7 +217,8 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
         response.faults = kt_fault_stream_new(&cluster->allocator, &call.injection);
         status = response.faults ? status : KI_ERR_NO_MEMORY;
     }
-    if (status == KT_RESPONDED && (call.storage || !kt_openapi_is(&call)) && kt_call_write_yaml(&call))
+    if (status == KT_RESPONDED && request->accept && (call.storage || !kt_openapi_is(&call)) &&
+        kt_call_write_yaml(&call))
         status = KI_ERR_NO_MEMORY;
     if (call.injection.any)
         kt_injection_free(&call.injection, &cluster->allocator);

@@ -139,14 +139,6 @@ enum {
     CONSTANTS = RESOURCE_RULES + TYPE_RULES + KT_DEFAULT_COUNT
 };
 
-struct kt_defaults {
-    const ki_allocator *allocator;
-    yyjson_doc *doc; /* the JSON of the three tables */
-    yyjson_val *of_resources[RESOURCE_RULES];
-    yyjson_val *of_types[TYPE_RULES];
-    yyjson_val *others[KT_DEFAULT_COUNT];
-};
-
 static const char *constant_at(size_t i) {
     return i < RESOURCE_RULES                ? of_resources[i].json
            : i < RESOURCE_RULES + TYPE_RULES ? of_types[i - RESOURCE_RULES].json
@@ -154,7 +146,8 @@ static const char *constant_at(size_t i) {
 }
 
 ki_status kt_defaults_new(const ki_allocator *allocator, kt_defaults **ret_defaults) {
-    kt_defaults *made = ki_alloc_zero(allocator, sizeof *made);
+    const kt_schema *schema = kt_schema_builtin();
+    kt_defaults *made = ki_alloc_zero(allocator, sizeof *made + schema->type_count * sizeof made->of_type[0]);
     size_t index, count;
     yyjson_val *val;
     ki_buffer text;
@@ -174,12 +167,13 @@ ki_status kt_defaults_new(const ki_allocator *allocator, kt_defaults **ret_defau
     }
     made->allocator = allocator;
     yyjson_arr_foreach(yyjson_doc_get_root(made->doc), index, count, val) {
-        if (index < RESOURCE_RULES)
-            made->of_resources[index] = val;
-        else if (index < RESOURCE_RULES + TYPE_RULES)
-            made->of_types[index - RESOURCE_RULES] = val;
-        else
+        if (index >= RESOURCE_RULES + TYPE_RULES)
             made->others[index - RESOURCE_RULES - TYPE_RULES] = val;
+        for (size_t i = 0; index >= RESOURCE_RULES && index < RESOURCE_RULES + TYPE_RULES && i < schema->type_count;
+             i++) {
+            if (strcmp(of_types[index - RESOURCE_RULES].type, schema->types[i].name) == 0)
+                made->of_type[i] = val;
+        }
     }
     *ret_defaults = made;
     return KI_OK;
@@ -196,19 +190,7 @@ yyjson_val *kt_defaults_of(const kt_defaults *defaults, const ki_resource *resou
     for (size_t i = 0; i < RESOURCE_RULES; i++) {
         if (strcmp(of_resources[i].plural, resource->plural) == 0 &&
             strcmp(of_resources[i].group, resource->group) == 0)
-            return defaults->of_resources[i];
+            return yyjson_arr_get(yyjson_doc_get_root(defaults->doc), i);
     }
     return NULL;
-}
-
-yyjson_val *kt_defaults_of_type(const kt_defaults *defaults, const kt_type *type) {
-    for (size_t i = 0; i < TYPE_RULES; i++) {
-        if (strcmp(of_types[i].type, type->name) == 0)
-            return defaults->of_types[i];
-    }
-    return NULL;
-}
-
-yyjson_val *kt_defaults_value(const kt_defaults *defaults, kt_default which) {
-    return defaults->others[which];
 }

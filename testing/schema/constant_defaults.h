@@ -21,8 +21,11 @@ typedef enum kt_default {
     KT_DEFAULT_COUNT
 } kt_default;
 
-/* Returns the constant defaults of the members of one type; NULL if it has none. */
-yyjson_val *kt_defaults_of_type(const kt_defaults *defaults, const kt_type *type);
-yyjson_val *kt_defaults_value(const kt_defaults *defaults, kt_default which);
+struct kt_defaults {
+    const ki_allocator *allocator;
+    yyjson_doc *doc; /* the JSON of the three tables of constant_defaults.c */
+    yyjson_val *others[KT_DEFAULT_COUNT];
+    yyjson_val *of_type[]; /* of the members of each built-in type; NULL: none */
+};
 
 #endif

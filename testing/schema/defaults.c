@@ -35,19 +35,12 @@ static bool is(yyjson_mut_val *obj, const char *key, const char *text) {
     return yyjson_mut_equals_str(yyjson_mut_obj_get(obj, key), text);
 }
 
-static void check(filler *f, bool has_put) {
-    if (f->left == 0) {
-        f->failed = KI_ERR_LIMIT;
-        return;
-    }
-    f->left--;
-    if (!has_put)
-        f->failed = KI_ERR_NO_MEMORY;
-}
-
 /* Adds or replaces a member. */
 static void put(filler *f, yyjson_mut_val *obj, const char *key, yyjson_mut_val *val) {
-    check(f, val && yyjson_mut_obj_put(obj, yyjson_mut_str(f->doc, key), val));
+    if (f->left == 0)
+        f->failed = KI_ERR_LIMIT;
+    else if (f->left-- && (!val || !yyjson_mut_obj_put(obj, yyjson_mut_str(f->doc, key), val)))
+        f->failed = KI_ERR_NO_MEMORY;
 }
 
 /* Returns true if the member is missing. Removes it if it is null. */
@@ -58,30 +51,25 @@ static bool lacks(yyjson_mut_val *obj, const char *key) {
     return !val || yyjson_mut_is_null(val);
 }
 
-/* Adds a member that is missing. */
-static void add(filler *f, yyjson_mut_val *obj, const char *key, yyjson_mut_val *val) {
-    check(f, val && yyjson_mut_obj_add(obj, yyjson_mut_str(f->doc, key), val));
-}
-
 /* ---- each adds a member only if it is missing or null ---- */
 
 static void put_text(filler *f, yyjson_mut_val *obj, const char *key, const char *text) {
     if (lacks(obj, key))
-        add(f, obj, key, yyjson_mut_str(f->doc, text));
+        put(f, obj, key, yyjson_mut_str(f->doc, text));
 }
 
 static void put_number(filler *f, yyjson_mut_val *obj, const char *key, uint64_t number) {
     if (lacks(obj, key))
-        add(f, obj, key, yyjson_mut_uint(f->doc, number));
+        put(f, obj, key, yyjson_mut_uint(f->doc, number));
 }
 
 static void put_copy(filler *f, yyjson_mut_val *obj, const char *key, yyjson_val *val) {
     if (lacks(obj, key))
-        add(f, obj, key, yyjson_val_mut_copy(f->doc, val));
+        put(f, obj, key, yyjson_val_mut_copy(f->doc, val));
 }
 
 static void put_value(filler *f, yyjson_mut_val *obj, const char *key, kt_default which) {
-    put_copy(f, obj, key, kt_defaults_value(f->defaults, which));
+    put_copy(f, obj, key, f->defaults->others[which]);
 }
 
 /* Returns the object at `key` and creates it if there is none. NULL if the member has another type. */
@@ -93,15 +81,12 @@ static yyjson_mut_val *object_at(filler *f, yyjson_mut_val *obj, const char *key
 
 /* ---- computed defaults ---- */
 
-/* Returns "Always" for an image whose content can change: without a tag, or with :latest. */
-static const char *pull_policy(yyjson_mut_val *container) {
-    const char *image = yyjson_mut_get_str(get(container, "image"));
-    return image && kt_image_is_latest(ki_str_of(image)) ? "Always" : "IfNotPresent";
-}
-
 static void fill_container(filler *f, yyjson_mut_val *obj) {
-    if (get(obj, "image"))
-        put_text(f, obj, "imagePullPolicy", pull_policy(obj));
+    yyjson_mut_val *image = get(obj, "image");
+    const char *name = yyjson_mut_get_str(image);
+    bool is_variable = name && kt_image_is_latest(ki_str_of(name)); /* without a tag, or with :latest */
+    if (image)
+        put_text(f, obj, "imagePullPolicy", is_variable ? "Always" : "IfNotPresent");
 }
 
 static void fill_volume(filler *f, yyjson_mut_val *obj) {
@@ -127,7 +112,7 @@ static void fill_service(filler *f, yyjson_mut_val *spec) {
     else
         yyjson_mut_obj_remove_key(spec, "sessionAffinityConfig");
     if (balanced && lacks(spec, "allocateLoadBalancerNodePorts"))
-        add(f, spec, "allocateLoadBalancerNodePorts", yyjson_mut_true(f->doc));
+        put(f, spec, "allocateLoadBalancerNodePorts", yyjson_mut_true(f->doc));
     if (balanced || is(spec, "type", "NodePort"))
         put_text(f, spec, "externalTrafficPolicy", "Cluster");
     if (yyjson_mut_is_str(ip) && !get(spec, "clusterIPs")) {
@@ -338,10 +323,10 @@ static bool tolerates(yyjson_mut_val *list, yyjson_val *toleration) {
 }
 
 static void fill_tolerations(filler *f, yyjson_mut_val *spec) {
-    yyjson_val *all = kt_defaults_value(f->defaults, KT_TOLERATIONS), *one;
+    yyjson_val *all = f->defaults->others[KT_TOLERATIONS], *one;
     size_t index, count;
     if (lacks(spec, "tolerations")) {
-        add(f, spec, "tolerations", yyjson_val_mut_copy(f->doc, all));
+        put(f, spec, "tolerations", yyjson_val_mut_copy(f->doc, all));
         return;
     }
     yyjson_mut_val *list = yyjson_mut_obj_get(spec, "tolerations");
@@ -474,7 +459,7 @@ static void fill(filler *f, const kt_type *type, yyjson_mut_val *obj) {
     yyjson_val *name, *constant;
     if (!yyjson_mut_is_obj(obj) || f->failed)
         return;
-    yyjson_obj_foreach(kt_defaults_of_type(f->defaults, type), index, count, name, constant) {
+    yyjson_obj_foreach(f->defaults->of_type[type - f->schema->types], index, count, name, constant) {
         put_copy(f, obj, yyjson_get_str(name), constant);
     }
     for (size_t i = 0; i < sizeof special / sizeof special[0]; i++) {

@@ -18,54 +18,37 @@ enum {
     PATH_MAX_SIZE = 1024 /* of a field's path in a message */
 };
 
+/* The place of a value in the object. */
+typedef struct place {
+    const struct place *above; /* NULL: the root */
+    ki_str name;               /* of a member, or a key of a map; data NULL: an element of a list */
+    size_t index;              /* of the element */
+    bool is_key;
+} place;
+
 typedef struct walk {
     kt_strict *out;
     const kt_schema *schema;
+    const place *at; /* of the value that is read; NULL: the root */
     ki_str *unknown; /* unknown fields of a custom resource; noted at the end, sorted. NULL: noted at once */
     size_t unknown_count;
-    char path[PATH_MAX_SIZE];   /* spec.containers[0].name */
-    char fields[PATH_MAX_SIZE]; /* spec.containers.name */
 } walk;
 
-/* The lengths of both paths, to restore them later. */
-typedef struct place {
-    size_t path;
-    size_t fields;
-} place;
-
-void kt_strict_init(kt_strict *strict, kt_arena *arena, yyjson_mut_doc *doc) {
-    *strict = (kt_strict){ .arena = arena, .doc = doc };
-    ki_buffer_init(&strict->notes, arena->allocator, 0);
-    ki_buffer_init(&strict->error, arena->allocator, 0);
-}
-
-void kt_strict_free(kt_strict *strict) {
-    ki_buffer_free(&strict->notes);
-    ki_buffer_free(&strict->error);
-}
-
-/* Appends a step to a path, as much of the step as fits. Returns the path's length before. `separator` is left out at
- * the beginning. */
-static size_t append(char *path, const char *separator, ki_str text) {
-    size_t size = strlen(path);
-    snprintf(path + size, PATH_MAX_SIZE - size, "%s%.*s", size ? separator : "", (int)text.size, text.data);
-    return size;
-}
-
-static place enter(walk *in, ki_str name) {
-    size_t path = append(in->path, ".", name);
-    return (place){ path, append(in->fields, ".", name) };
-}
-
-static place enter_element(walk *in, size_t index) {
-    char text[32];
-    int size = snprintf(text, sizeof text, "[%zu]", index);
-    return (place){ append(in->path, "", (ki_str){ text, (size_t)size }), strlen(in->fields) };
-}
-
-static void leave(walk *in, place before) {
-    in->path[before.path] = '\0';
-    in->fields[before.fields] = '\0';
+/* Writes the path of a place, as much as fits: spec.containers[0].name. `is_plain`: without elements and keys, as in
+ * spec.containers.name. */
+static ki_str path_of(const place *at, bool is_plain, char text[PATH_MAX_SIZE]) {
+    ki_str path = { text, 0 };
+    text[0] = '\0';
+    if (!at)
+        return path;
+    path = path_of(at->above, is_plain, text);
+    size_t room = PATH_MAX_SIZE - path.size;
+    if (at->name.data && !(is_plain && at->is_key))
+        snprintf(text + path.size, room, "%s%.*s", path.size ? "." : "", (int)at->name.size, at->name.data);
+    else if (!at->name.data && !is_plain)
+        snprintf(text + path.size, room, "[%zu]", at->index);
+    path.size += strlen(text + path.size);
+    return path;
 }
 
 static void note_at(walk *in, const char *what, ki_str path) {
@@ -79,16 +62,18 @@ static void note_at(walk *in, const char *what, ki_str path) {
 }
 
 static void note_unknown(walk *in) {
+    char path[PATH_MAX_SIZE];
     if (!in->unknown)
-        note_at(in, "unknown field", ki_str_of(in->path));
+        note_at(in, "unknown field", path_of(in->at, false, path));
     else if (in->unknown_count < KT_STRICT_NOTES_MAX)
-        in->unknown[in->unknown_count++] = kt_arena_copy(in->out->arena, ki_str_of(in->path));
+        in->unknown[in->unknown_count++] = kt_arena_copy(in->out->arena, path_of(in->at, false, path));
 }
 
 /* Notes a duplicate. Returns true for the last member of its name, which is the one that is taken. */
 static bool take_last(walk *in, const kt_entry *one) {
+    char path[PATH_MAX_SIZE];
     if (!one->is_first)
-        note_at(in, "duplicate field", ki_str_of(in->path));
+        note_at(in, "duplicate field", path_of(in->at, false, path));
     return one->is_last;
 }
 
@@ -134,6 +119,7 @@ static const char *go_type(const walk *in, const kt_field *field) {
 static yyjson_mut_val *fail_type(walk *in, const kt_type *owner, const kt_field *field, yyjson_val *val, bool whole) {
     if (has_failed(in))
         return NULL;
+    char path[PATH_MAX_SIZE];
     ki_buffer *out = &in->out->error;
     ki_buffer_printf(out, "json: cannot unmarshal %s", kind_of(val));
     if (yyjson_is_num(val) && (field->kind == KT_VALUE_INT32 || field->kind == KT_VALUE_INT64)) {
@@ -142,16 +128,16 @@ static yyjson_mut_val *fail_type(walk *in, const kt_type *owner, const kt_field 
     }
     bool is_object = field->kind == KT_VALUE_OBJECT;
     const char *wrap = !whole || field->wrap == KT_WRAP_ONE ? "" : field->wrap == KT_WRAP_LIST ? "[]" : "map[string]";
-    ki_buffer_printf(out, " into Go struct field %s.%s of type %s%s%s", owner->name, in->fields, wrap,
-                     is_object ? "v1." : "", go_type(in, field));
+    ki_buffer_printf(out, " into Go struct field %s.%s of type %s%s%s", owner->name, path_of(in->at, true, path).data,
+                     wrap, is_object ? "v1." : "", go_type(in, field));
     if (out->failed)
         in->out->arena->failed = true;
     return NULL;
 }
 
-static yyjson_mut_val *copy(walk *in, yyjson_val *val) {
-    yyjson_mut_val *made = has_failed(in) ? NULL : yyjson_val_mut_copy(in->out->doc, val);
-    if (!made && !has_failed(in))
+/* Returns a new value. NULL: there was no memory for it. */
+static yyjson_mut_val *checked(walk *in, yyjson_mut_val *made) {
+    if (!made)
         in->out->arena->failed = true;
     return made;
 }
@@ -202,16 +188,13 @@ static yyjson_mut_val *read_quantity(walk *in, const kt_type *owner, const kt_fi
         quantity.whole += is_one;
     }
     ki_quantity_write(&quantity, shown);
-    yyjson_mut_val *made = yyjson_mut_strcpy(in->out->doc, shown);
-    if (!made)
-        in->out->arena->failed = true;
-    return made;
+    return checked(in, yyjson_mut_strcpy(in->out->doc, shown));
 }
 
 static yyjson_mut_val *read_bytes(walk *in, yyjson_val *val) {
     size_t bad = kt_base64_check(kt_json_str(val));
     if (bad == SIZE_MAX)
-        return copy(in, val);
+        return checked(in, yyjson_val_mut_copy(in->out->doc, val));
     ki_buffer_printf(&in->out->error, "illegal base64 data at input byte %zu", bad);
     if (in->out->error.failed)
         in->out->arena->failed = true;
@@ -290,7 +273,7 @@ static yyjson_mut_val *read_value(walk *in, const kt_type *owner, const kt_field
     case KT_VALUE_FIELDS_V1:
         break;
     }
-    return fits ? copy(in, val) : fail_type(in, owner, field, val, false);
+    return fits ? checked(in, yyjson_val_mut_copy(in->out->doc, val)) : fail_type(in, owner, field, val, false);
 }
 
 static void add_member(walk *in, yyjson_mut_val *obj, ki_str name, yyjson_mut_val *val) {
@@ -302,34 +285,32 @@ static void add_member(walk *in, yyjson_mut_val *obj, ki_str name, yyjson_mut_va
 /* Reads a list by a field, or by the spot of a custom resource's elements (`field` is NULL). */
 static yyjson_mut_val *read_list(walk *in, const kt_type *owner, const kt_field *field, const kt_spot *spot,
                                  yyjson_val *list) {
-    yyjson_mut_val *made = yyjson_mut_arr(in->out->doc);
+    yyjson_mut_val *made = checked(in, yyjson_mut_arr(in->out->doc));
     size_t index, count;
     yyjson_val *element;
-    if (!made)
-        in->out->arena->failed = true;
     yyjson_arr_foreach(list, index, count, element) {
         if (has_failed(in))
             return NULL;
-        place before = enter_element(in, index);
-        yyjson_mut_val *val = yyjson_is_null(element) ? copy(in, element)
+        const place here = { .above = in->at, .index = index };
+        in->at = &here;
+        yyjson_mut_val *val = yyjson_is_null(element) ? checked(in, yyjson_val_mut_copy(in->out->doc, element))
                               : field                 ? read_value(in, owner, field, element)
                                                       : read_custom(in, spot, element);
         if (val && !yyjson_mut_arr_append(made, val))
             in->out->arena->failed = true;
-        leave(in, before);
+        in->at = here.above;
     }
     return made;
 }
 
 static yyjson_mut_val *read_map(walk *in, const kt_type *owner, const kt_field *field, yyjson_val *map) {
-    yyjson_mut_val *made = yyjson_mut_obj(in->out->doc);
+    yyjson_mut_val *made = checked(in, yyjson_mut_obj(in->out->doc));
     kt_index index;
     kt_index_members(in->out->arena, map, &index);
-    if (!made)
-        in->out->arena->failed = true;
     for (size_t i = 0; i < index.count && !has_failed(in); i++) {
         const kt_entry *one = &index.entries[i];
-        size_t path_end = append(in->path, ".", one->name);
+        const place here = { .above = in->at, .name = one->name, .is_key = true };
+        in->at = &here;
         if (take_last(in, one)) {
             yyjson_mut_val *val =
                 yyjson_is_null(one->val) && (field->kind == KT_VALUE_STRING || field->kind == KT_VALUE_BYTES)
@@ -337,7 +318,7 @@ static yyjson_mut_val *read_map(walk *in, const kt_type *owner, const kt_field *
                     : read_value(in, owner, field, one->val);
             add_member(in, made, one->name, val);
         }
-        in->path[path_end] = '\0';
+        in->at = here.above;
     }
     return made;
 }
@@ -363,22 +344,23 @@ static bool is_dropped(const kt_field *field, yyjson_val *val) {
 }
 
 static yyjson_mut_val *read_object(walk *in, const kt_type *type, yyjson_val *obj, bool is_root) {
-    yyjson_mut_val *made = yyjson_mut_obj(in->out->doc);
+    yyjson_mut_val *made = checked(in, yyjson_mut_obj(in->out->doc));
     kt_index index;
     kt_index_members(in->out->arena, obj, &index);
-    if (!made)
-        in->out->arena->failed = true;
     for (size_t i = 0; i < index.count && !has_failed(in); i++) {
         const kt_entry *one = &index.entries[i];
         const kt_field *field = kt_type_field(in->schema, type, one->name);
         bool is_type_meta =
             !field && is_root && (ki_str_equals(one->name, "kind") || ki_str_equals(one->name, "apiVersion"));
-        place before = enter(in, one->name);
+        const place here = { .above = in->at, .name = one->name };
+        in->at = &here;
         if (!field && !is_type_meta)
             note_unknown(in);
         else if (take_last(in, one) && !yyjson_is_null(one->val) && !is_dropped(field, one->val))
-            add_member(in, made, one->name, field ? read_field(in, type, field, one->val) : copy(in, one->val));
-        leave(in, before);
+            add_member(in, made, one->name,
+                       field ? read_field(in, type, field, one->val)
+                             : checked(in, yyjson_val_mut_copy(in->out->doc, one->val)));
+        in->at = here.above;
     }
     return made;
 }
@@ -386,16 +368,15 @@ static yyjson_mut_val *read_object(walk *in, const kt_type *type, yyjson_val *ob
 /* ---- custom resources ---- */
 
 static yyjson_mut_val *read_custom_object(walk *in, const kt_spot *spot, yyjson_val *obj) {
-    yyjson_mut_val *made = yyjson_mut_obj(in->out->doc);
+    yyjson_mut_val *made = checked(in, yyjson_mut_obj(in->out->doc));
     kt_index index;
     kt_index_members(in->out->arena, obj, &index);
-    if (!made)
-        in->out->arena->failed = true;
     for (size_t i = 0; i < index.count && !has_failed(in); i++) {
         const kt_entry *one = &index.entries[i];
         bool is_known;
         kt_spot member = kt_spot_member(spot, one->name, &is_known);
-        place before = enter(in, one->name);
+        const place here = { .above = in->at, .name = one->name };
+        in->at = &here;
         if (!is_known)
             note_unknown(in);
         if (take_last(in, one)) {
@@ -404,7 +385,7 @@ static yyjson_mut_val *read_custom_object(walk *in, const kt_spot *spot, yyjson_
                        is_metadata ? read_object(in, member.type, one->val, false)
                                    : read_custom(in, &member, one->val));
         }
-        leave(in, before);
+        in->at = here.above;
     }
     return made;
 }
@@ -416,13 +397,10 @@ static bool is_whole(double number) {
 
 static yyjson_mut_val *copy_scalar(walk *in, yyjson_val *val) {
     if (!yyjson_is_real(val) || !is_whole(yyjson_get_real(val)))
-        return copy(in, val);
+        return checked(in, yyjson_val_mut_copy(in->out->doc, val));
     int64_t whole = (int64_t)yyjson_get_real(val); /* as a reader of the text would take it: unsigned unless negative */
-    yyjson_mut_val *made =
-        whole < 0 ? yyjson_mut_sint(in->out->doc, whole) : yyjson_mut_uint(in->out->doc, (uint64_t)whole);
-    if (!made)
-        in->out->arena->failed = true;
-    return made;
+    return checked(in,
+                   whole < 0 ? yyjson_mut_sint(in->out->doc, whole) : yyjson_mut_uint(in->out->doc, (uint64_t)whole));
 }
 
 /* Reads a value by a structural schema: all members stay. */

@@ -13,16 +13,15 @@ enum {
     KT_STRICT_NOTES_MAX = 100 /* unknown and duplicate fields that are noted */
 };
 
+/* The caller sets the first two, initializes the buffers, and frees them. */
 typedef struct kt_strict {
     kt_arena *arena;
     yyjson_mut_doc *doc; /* the result goes here */
     ki_buffer notes;     /* lines such as: unknown field "spec.x" */
+    ki_buffer error;     /* the error message for a value of the wrong type; empty: none */
     size_t note_count;
-    ki_buffer error; /* the error message for a value of the wrong type; empty: none */
 } kt_strict;
 
-void kt_strict_init(kt_strict *strict, kt_arena *arena, yyjson_mut_doc *doc);
-void kt_strict_free(kt_strict *strict);
 /* Returns a copy of `root` without duplicates (the last one stays). `spot` is the schema of the whole object; metadata
  * of a custom resource is read by its type. NULL if a value has the wrong type (`error`) or memory ran out (the arena
  * has failed). */

@@ -119,8 +119,6 @@ static bool is_not_written(const kt_spot *spot, yyjson_val *val) {
 }
 
 static void note(kt_arena *arena, kt_set **set, const char *prefix, ki_str name, bool member, kt_set *below) {
-    if (!member && !below)
-        return;
     if (!*set)
         *set = kt_set_new(arena);
     kt_set_entry *entry = kt_set_put(arena, *set, prefix, name);
@@ -145,10 +143,13 @@ static void compare_one(kt_arena *arena, const kt_spot *spot, const char *prefix
         old = NULL;
     if (val && is_not_written(spot, val))
         val = NULL;
-    if ((!old && !val) || (always && kt_json_is_nothing(old) && kt_json_is_nothing(val)))
+    if (!old && !val)
         return;
-    bool leaf = walk_of(spot, old ? old : val) == WALK_LEAF || (old && val && walk_of(spot, val) == WALK_LEAF) ||
-                (kt_json_is_nothing(old) && kt_json_is_nothing(val));
+    bool is_nothing = kt_json_is_nothing(old) && kt_json_is_nothing(val);
+    if (always && is_nothing)
+        return;
+    bool leaf =
+        is_nothing || walk_of(spot, old ? old : val) == WALK_LEAF || (old && val && walk_of(spot, val) == WALK_LEAF);
     if (leaf) {
         if (!old)
             note(arena, &out->added, prefix, name, true, NULL);
@@ -160,9 +161,12 @@ static void compare_one(kt_arena *arena, const kt_spot *spot, const char *prefix
     }
     kt_comparison below = { NULL, NULL, NULL };
     compare(arena, spot, old, val, is_new || (!old && !always), &below);
-    note(arena, &out->added, prefix, name, !old && !always, below.added);
-    note(arena, &out->modified, prefix, name, false, below.modified);
-    note(arena, &out->removed, prefix, name, !val && !always, below.removed);
+    if (below.added || (!old && !always))
+        note(arena, &out->added, prefix, name, !old && !always, below.added);
+    if (below.modified)
+        note(arena, &out->modified, prefix, name, false, below.modified);
+    if (below.removed || (!val && !always))
+        note(arena, &out->removed, prefix, name, !val && !always, below.removed);
 }
 
 /* Returns true if both have equal values in the same order. */

@@ -88,10 +88,11 @@ static const char *validate_name(const ki_resource *resource, ki_str name, bool 
 
 /* Checks labels, or annotations, whose names can be in upper case. */
 static void validate_map(kt_causes *causes, const char *field, yyjson_val *map, bool are_labels) {
-    size_t index, count;
+    size_t index, count, size = 0;
     yyjson_val *key, *val;
     yyjson_obj_foreach(map, index, count, key, val) {
         ki_str name = kt_json_str(key), value = kt_json_str(val);
+        size += name.size + value.size;
         const char *why = are_labels ? ki_label_check_key(name) : kt_validate_in_lower_case(name, ki_label_check_key);
         if (why)
             kt_causes_add(causes, KT_CAUSE_INVALID, field, name, why);
@@ -99,6 +100,8 @@ static void validate_map(kt_causes *causes, const char *field, yyjson_val *map, 
         if (why)
             kt_causes_add(causes, KT_CAUSE_INVALID, field, value, why);
     }
+    if (!are_labels && size > ANNOTATIONS_MAX)
+        kt_causes_add(causes, KT_CAUSE_TOO_LONG, field, KI_STR(""), "may not be more than 262144 bytes");
 }
 
 /* Adds an "Invalid value" that shows `value` as JSON. */
@@ -237,18 +240,7 @@ static void validate_owners(kt_causes *causes, yyjson_val *owners) {
     }
 }
 
-/* ---- annotations and new finalizers ---- */
-
-static void validate_annotations(kt_causes *causes, yyjson_val *annotations) {
-    size_t index, count, size = 0;
-    yyjson_val *key, *val;
-    yyjson_obj_foreach(annotations, index, count, key, val) {
-        size += yyjson_get_len(key) + yyjson_get_len(val);
-    }
-    if (size > ANNOTATIONS_MAX)
-        kt_causes_add(causes, KT_CAUSE_TOO_LONG, "metadata.annotations", KI_STR(""),
-                      "may not be more than 262144 bytes");
-}
+/* ---- new finalizers ---- */
 
 static int compare(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -307,7 +299,7 @@ static void validate_immutable(kt_causes *causes, yyjson_val *old, yyjson_val *n
 void kt_validate_meta(kt_causes *causes, const ki_resource *resource, yyjson_val *old_meta, yyjson_val *meta,
                       ki_buffer *warnings) {
     yyjson_val *old = yyjson_obj_get(old_meta, "finalizers"), *finalizers = yyjson_obj_get(meta, "finalizers");
-    yyjson_val *annotations = yyjson_obj_get(meta, "annotations");
+    yyjson_val *owners = yyjson_obj_get(meta, "ownerReferences");
     ki_str name = kt_json_get_str(meta, "name"), prefix = kt_json_get_str(meta, "generateName");
     const char *why;
     if (!old_meta && name.size && (why = validate_name(resource, name, false)) != NULL)
@@ -318,10 +310,11 @@ void kt_validate_meta(kt_causes *causes, const ki_resource *resource, yyjson_val
         kt_causes_add(causes, KT_CAUSE_REQUIRED, "metadata.name", (ki_str){ NULL, 0 },
                       "name or generateName is required");
     validate_map(causes, "metadata.labels", yyjson_obj_get(meta, "labels"), true);
-    validate_map(causes, "metadata.annotations", annotations, false);
-    validate_annotations(causes, annotations);
-    validate_owners(causes, yyjson_obj_get(meta, "ownerReferences"));
-    validate_finalizers(causes, old, finalizers, warnings);
+    validate_map(causes, "metadata.annotations", yyjson_obj_get(meta, "annotations"), false);
+    if (owners)
+        validate_owners(causes, owners);
+    if (finalizers)
+        validate_finalizers(causes, old, finalizers, warnings);
     if (old_meta)
         validate_immutable(causes, old_meta, meta);
     if (yyjson_obj_get(old_meta, "deletionTimestamp"))
