@@ -204,12 +204,9 @@ static ki_status impersonate(kt_call *call) {
     static const ki_str nowhere = { "", 0 };
     const kt_user *as = &call->request->as;
     ki_str ns = nowhere, name = nowhere;
-    if (!as->name.size) {
-        return as->uid.size || as->group_count
-                   ? kt_fail(call, 500, "InternalError", NULL,
-                             "Internal error occurred: groups or a uid were requested without impersonating a user")
-                   : KI_OK;
-    }
+    if (!as->name.size)
+        return kt_fail(call, 500, "InternalError", NULL,
+                       "Internal error occurred: groups or a uid were requested without impersonating a user");
     if (as->group_count > KT_GROUPS_MAX - KT_GROUPS_OWN)
         return kt_fail_bad_request(call, "a user cannot be impersonated with more than %d groups here",
                                    (int)(KT_GROUPS_MAX - KT_GROUPS_OWN));
@@ -249,8 +246,9 @@ ki_status kt_auth_check_create(kt_call *call) {
 ki_status kt_auth_check(kt_call *call) {
     kt_attributes wanted;
     char small[KT_VERB_SIZE];
+    const kt_user *as = &call->request->as;
     ki_status status = authenticate(call);
-    if (!status && call->request->from_network)
+    if (!status && call->request->from_network && (as->name.size || as->uid.size || as->group_count))
         status = impersonate(call);
     if (status || !call->request->from_network || !call->cluster->auth.closed)
         return status;

@@ -130,19 +130,14 @@ typedef struct classes {
     yyjson_val *overhead; /* NULL: the runtime class has none */
 } classes;
 
-/* Finds the priority class for the pods that name none; NULL: there is none. */
-static const kt_object *find_default(const kt_storage *storage) {
-    for (size_t i = 0; i < storage->store->count; i++) {
-        const kt_object *obj = storage->store->objects[i];
-        if (memmem(obj->json.data, obj->json.size, "\"globalDefault\":true", sizeof "\"globalDefault\":true" - 1))
-            return obj;
-    }
-    return NULL;
-}
-
 static ki_status find_priority(const kt_call *call, ki_str name, classes *found) {
     const kt_storage *storage = call->cluster->priority_classes;
-    const kt_object *obj = name.size ? kt_storage_get(storage, KI_STR(""), name) : find_default(storage);
+    static const char is_default[] = "\"globalDefault\":true"; /* for the pods that name no class */
+    const kt_object *obj = name.size ? kt_storage_get(storage, KI_STR(""), name) : NULL;
+    for (size_t i = 0; !name.size && !obj && i < storage->store->count; i++) {
+        const kt_object *one = storage->store->objects[i];
+        obj = memmem(one->json.data, one->json.size, is_default, sizeof is_default - 1) ? one : NULL;
+    }
     found->has_priority = obj || !name.size;
     found->name = name;
     found->policy = KI_STR(LOWER);

@@ -157,7 +157,7 @@ static void append_entry(const kt_manager *manager, ki_buffer *out) {
         ki_buffer_append_json_string(out, manager->time);
     }
     ki_buffer_append_string(out, ",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":");
-    kt_set_append(out, manager->fields);
+    kt_set_append(out, manager->fields, false);
     if (manager->subresource.size) {
         ki_buffer_append_string(out, ",\"subresource\":");
         ki_buffer_append_json_string(out, manager->subresource);

@@ -235,14 +235,6 @@ static bool is_loopback(struct MHD_Connection *connection) {
     return IN6_IS_ADDR_LOOPBACK(v6) || (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 127);
 }
 
-/* Returns true if the response is sent in pieces, because of a watch or a fault. */
-static bool is_streamed(const kt_response *response) {
-    const kt_injection *injection = response->faults ? &response->faults->injection : NULL;
-    return response->watch ||
-           (injection && (injection->delay_ms || injection->cut_at >= 0 || injection->silent_at >= 0 ||
-                          injection->chunk || injection->bytes_a_second));
-}
-
 /* Reads the Impersonate headers. Impersonate-Group can occur several times. Ignores extras. */
 static enum MHD_Result read_impersonation(void *user, enum MHD_ValueKind kind, const char *name, const char *value) {
     kt_user *as = user;
@@ -311,9 +303,12 @@ static enum MHD_Result respond(kt_front *front, struct MHD_Connection *connectio
     ki_status status = kt_rest_handle(front->cluster, &request, kt_streams_now_ms(&front->streams), &response);
     if (front->is_ending)
         kt_cluster_close_watches(front->cluster);
-    bool streamed = !status && is_streamed(&response);
+    const kt_injection injection =
+        !status && response.faults ? response.faults->injection : (kt_injection)KT_INJECTION_NONE;
+    bool is_cut = injection.cut_at >= 0 || injection.silent_at >= 0;
+    bool is_slow = injection.delay_ms || injection.chunk || injection.bytes_a_second;
+    bool streamed = !status && (response.watch || is_cut || is_slow); /* the response is sent in pieces */
     bool is_web_socket = !status && response.watch && kt_web_socket_is_wanted(connection);
-    const kt_injection injection = !status && response.faults ? response.faults->injection : (kt_injection){ 0 };
     if (injection.close) {
         kt_response_free(&response);
         kt_streams_unlock(&front->streams);

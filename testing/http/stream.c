@@ -9,6 +9,7 @@
 #include "testing/faults/stream.h"
 
 #include <sched.h>
+#include <sys/random.h>
 #include <time.h>
 
 struct kt_stream {
@@ -386,6 +387,11 @@ static void run_timer(void *user) {
 }
 
 /* ---- start and end ---- */
+
+uint64_t kt_system_random(void) {
+    uint64_t number = 0;
+    return getrandom(&number, sizeof number, 0) == (ssize_t)sizeof number ? number : 0;
+}
 
 int64_t kt_wall_ms(void) {
     struct timespec wall;

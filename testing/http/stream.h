@@ -79,6 +79,8 @@ void kt_streams_yield(kt_streams *streams);
 int64_t kt_streams_now_ms(const kt_streams *streams);
 /* Returns CLOCK_REALTIME, for use before streams exist. */
 int64_t kt_wall_ms(void);
+/* Returns 0 if the system has no random source; it cannot fail once it has not. */
+uint64_t kt_system_random(void);
 
 /* Returns the HTTP response of a stream; NULL on failure. Takes ownership of `response`, also on failure, and sends
  * its watch, or its body in pieces. */

@@ -159,33 +159,32 @@ ki_str kt_call_manager(const kt_call *call) {
 
 /* ---- attributes of a request ---- */
 
-static ki_str verb_of(const kt_call *call, char small[KT_VERB_SIZE]) {
+static const struct {
+    const char *method;
+    ki_str of_one;
+    ki_str of_all;
+} verbs[] = {
+    { "GET", { "get", 3 }, { "list", 4 } },
+    { "POST", { "create", 6 }, { "create", 6 } },
+    { "PUT", { "update", 6 }, { "update", 6 } },
+    { "PATCH", { "patch", 5 }, { "patch", 5 } },
+    { "DELETE", { "delete", 6 }, { "deletecollection", 16 } },
+};
+
+void kt_call_describe(const kt_call *call, char small[KT_VERB_SIZE], kt_attributes *ret) {
     const char *method = call->request->method;
-    if (call->storage) {
-        bool one = call->name.size > 0, watch = kt_call_is_watch(call);
-        if (strcmp(method, "GET") == 0)
-            return one ? KI_STR("get") : watch ? KI_STR("watch") : KI_STR("list");
-        if (strcmp(method, "POST") == 0)
-            return KI_STR("create");
-        if (strcmp(method, "PUT") == 0)
-            return KI_STR("update");
-        if (strcmp(method, "PATCH") == 0)
-            return KI_STR("patch");
-        if (strcmp(method, "DELETE") == 0)
-            return one ? KI_STR("delete") : KI_STR("deletecollection");
-    }
     size_t size = 0;
     for (; method[size] && size < KT_VERB_SIZE - 1; size++)
         small[size] = (char)tolower((unsigned char)method[size]);
-    return (ki_str){ small, size };
-}
-
-void kt_call_describe(const kt_call *call, char small[KT_VERB_SIZE], kt_attributes *ret) {
-    *ret = (kt_attributes){ .verb = verb_of(call, small) };
+    *ret = (kt_attributes){ .verb = { small, size } }; /* of a path, or of an unknown method */
     if (!call->storage) {
         ret->of_path = true;
         ret->path = call->path;
         return;
+    }
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+        if (strcmp(verbs[i].method, method) == 0)
+            ret->verb = kt_call_is_watch(call) ? KI_STR("watch") : call->name.size ? verbs[i].of_one : verbs[i].of_all;
     }
     ret->group = ki_str_of(call->resource->group);
     ret->resource = ki_str_of(call->resource->plural);

@@ -8,14 +8,16 @@
 #include <inttypes.h>
 
 ki_status kt_shape_of(kt_call *call, kt_shape *ret_shape) {
-    ki_str include = kt_call_param(call, "includeObject");
     *ret_shape = (kt_shape){ call->form, call->form_version, KT_INCLUDE_METADATA, call->storage->info,
                              call->storage->api_version };
+    if (call->form != KT_FORM_TABLE)
+        return KI_OK;
+    ki_str include = kt_call_param(call, "includeObject");
     if (ki_str_equals(include, "Object"))
         ret_shape->include = KT_INCLUDE_OBJECT;
     else if (ki_str_equals(include, "None"))
         ret_shape->include = KT_INCLUDE_NONE;
-    else if (include.size && !ki_str_equals(include, "Metadata") && call->form == KT_FORM_TABLE)
+    else if (include.size && !ki_str_equals(include, "Metadata"))
         return kt_fail_bad_request(call, "unrecognized includeObject value: \"%.*s\"", (int)include.size, include.data);
     return KI_OK;
 }

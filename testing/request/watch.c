@@ -187,9 +187,7 @@ static ki_status append_selected(kt_watch *watch, const kt_event *event, int64_t
 }
 
 /* Appends an event in the version of the watch, which can be another than the stored one. */
-static ki_status append_change(kt_watch *watch, const kt_event *event, int64_t now_ms, ki_buffer *out) {
-    if (!watch->watcher.storage->converts)
-        return append_selected(watch, event, now_ms, out);
+static ki_status append_converted(kt_watch *watch, const kt_event *event, int64_t now_ms, ki_buffer *out) {
     kt_event own = *event;
     own.obj = own.old = NULL;
     ki_status status = kt_view_object(watch->watcher.storage, event->obj, &own.obj);
@@ -230,7 +228,8 @@ static ki_status read_changes(kt_watch *watch, int64_t now_ms, ki_buffer *out, s
     const kt_event *event;
     while (out->size < limit && !has_shared(watch) && (event = next_event(watch)) != NULL) {
         if (event->revision > watch->revision) { /* a watch from a future revision skips events before it */
-            ki_status status = append_change(watch, event, now_ms, out);
+            ki_status status = watch->watcher.storage->converts ? append_converted(watch, event, now_ms, out)
+                                                                : append_selected(watch, event, now_ms, out);
             if (status)
                 return status;
             watch->revision = event->revision;

@@ -486,10 +486,10 @@ static void fill(filler *f, const kt_type *type, yyjson_mut_val *obj) {
 }
 
 static void fill_member(filler *f, const kt_field *field, yyjson_mut_val *val) {
-    const kt_type *type = kt_field_type(f->schema, field);
+    const kt_type *type = f->schema->types + field->type;
     size_t index, count;
     yyjson_mut_val *key, *element;
-    if (!type)
+    if (field->kind != KT_VALUE_OBJECT)
         return;
     if (field->wrap == KT_WRAP_ONE) {
         fill(f, type, val);
@@ -531,22 +531,17 @@ static void check_resources(yyjson_mut_val *resources, bool *any, bool *all) {
     }
 }
 
-static void check_containers(yyjson_mut_val *containers, bool *any, bool *all) {
-    size_t index, count;
-    yyjson_mut_val *container;
-    yyjson_mut_arr_foreach(containers, index, count, container) {
-        check_resources(get(container, "resources"), any, all);
-    }
-}
-
 const char *kt_defaults_qos(yyjson_mut_val *pod) {
-    yyjson_mut_val *spec = get(pod, "spec"), *resources = get(spec, "resources");
+    static const char *const lists[] = { "containers", "initContainers" };
+    yyjson_mut_val *spec = get(pod, "spec"), *resources = get(spec, "resources"), *container;
     bool any = false, all = true;
-    if (resources) { /* the pod's own resources count alone */
+    size_t index, count;
+    if (resources) /* the pod's own resources count alone */
         check_resources(resources, &any, &all);
-    } else {
-        check_containers(get(spec, "containers"), &any, &all);
-        check_containers(get(spec, "initContainers"), &any, &all);
+    for (size_t i = 0; !resources && i < sizeof lists / sizeof lists[0]; i++) {
+        yyjson_mut_arr_foreach(get(spec, lists[i]), index, count, container) {
+            check_resources(get(container, "resources"), &any, &all);
+        }
     }
     return !any ? "BestEffort" : all ? "Guaranteed" : "Burstable";
 }

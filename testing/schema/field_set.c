@@ -198,24 +198,16 @@ kt_set *kt_set_read(kt_arena *arena, yyjson_val *fields) {
     return set;
 }
 
-static void append_entries(ki_buffer *out, const kt_set *set, const char *opening) {
-    for (size_t i = 0; i < set->count; i++, opening = ",") {
+void kt_set_append(ki_buffer *out, const kt_set *set, bool is_member) {
+    const char *comma = is_member && set && set->count ? "{\".\":{}," : "{";
+    for (size_t i = 0; set && i < set->count; i++, comma = ",") {
         const kt_set_entry *entry = &set->entries[i];
-        ki_buffer_append_string(out, opening);
+        ki_buffer_append_string(out, comma);
         ki_buffer_append_json_string(out, entry->element);
-        if (entry->below && entry->below->count)
-            append_entries(out, entry->below, entry->member ? ":{\".\":{}," : ":{");
-        else
-            ki_buffer_append_string(out, ":{}");
+        ki_buffer_append_char(out, ':');
+        kt_set_append(out, entry->below, entry->member);
     }
-    ki_buffer_append_char(out, '}');
-}
-
-void kt_set_append(ki_buffer *out, const kt_set *set) {
-    if (set && set->count)
-        append_entries(out, set, "{");
-    else
-        ki_buffer_append_string(out, "{}");
+    ki_buffer_append_string(out, set && set->count ? "}" : "{}");
 }
 
 /* Appends one path element: .spec, [name="c",…] or [="x"]. */

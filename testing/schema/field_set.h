@@ -40,9 +40,9 @@ kt_set *kt_set_difference(kt_arena *arena, kt_set *a, const kt_set *b);
 /* Returns the set with every field that has a member below it added as a member. */
 kt_set *kt_set_with_parents(kt_arena *arena, const kt_set *set);
 
-/* Reads and writes fieldsV1. Reading ignores values that are no objects. */
+/* Reads and writes fieldsV1. Reading ignores values that are no objects. `is_member`: the set is below a member. */
 kt_set *kt_set_read(kt_arena *arena, yyjson_val *fields);
-void kt_set_append(ki_buffer *out, const kt_set *set);
+void kt_set_append(ki_buffer *out, const kt_set *set, bool is_member);
 /* Calls `each` for each member with its path, such as .spec.containers[name="c"].image. `path` is working space. */
 void kt_set_paths(const kt_set *set, ki_buffer *path, void (*each)(void *user, ki_str path), void *user);
 

@@ -71,10 +71,6 @@ const kt_field *kt_type_next(const kt_schema *schema, const kt_type *type, size_
     return nth_field(schema, type, &left);
 }
 
-const kt_type *kt_field_type(const kt_schema *schema, const kt_field *field) {
-    return field->kind == KT_VALUE_OBJECT ? schema->types + field->type : NULL;
-}
-
 /* The field of a root whose type is unknown. Only its metadata has a schema. */
 static const kt_field unknown_root = { .name = "", .kind = KT_VALUE_RAW, .wrap = KT_WRAP_ONE };
 
@@ -104,9 +100,8 @@ static kt_layout layout_of_one(const kt_schema *schema, const kt_field *field) {
 }
 
 static kt_spot spot_of(const kt_schema *schema, const kt_field *field) {
-    kt_spot spot = {
-        .schema = schema, .field = field, .type = kt_field_type(schema, field), .layout = KT_LAYOUT_ATOMIC
-    };
+    const kt_type *type = field->kind == KT_VALUE_OBJECT ? schema->types + field->type : NULL;
+    kt_spot spot = { .schema = schema, .field = field, .type = type, .layout = KT_LAYOUT_ATOMIC };
     if (field->wrap == KT_WRAP_ONE)
         spot.layout = layout_of_one(schema, field);
     else if (field->wrap == KT_WRAP_MAP && !(field->flags & KT_FIELD_ATOMIC))

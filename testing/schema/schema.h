@@ -110,7 +110,6 @@ const kt_type *kt_schema_kind_at(size_t index, const char **ret_group, const cha
 const kt_field *kt_type_field(const kt_schema *schema, const kt_type *type, ki_str name);
 /* Returns each field, inlined ones included. `*cursor` starts at 0. NULL after the last one. */
 const kt_field *kt_type_next(const kt_schema *schema, const kt_type *type, size_t *cursor);
-const kt_type *kt_field_type(const kt_schema *schema, const kt_field *field); /* NULL: not an object */
 
 /* Returns the spot of a whole object. `type` NULL: an unknown type. */
 kt_spot kt_spot_root(const kt_schema *schema, const kt_type *type);

@@ -13,7 +13,6 @@
 #include "testing/server/state.h"
 
 #include <errno.h>
-#include <sys/random.h>
 
 enum {
     CHURN_TICK_NS = 2000000,  /* interval at which the thread makes due changes */
@@ -152,20 +151,14 @@ void ki_testing_server_load(ki_testing_server *server, ki_testing_load *ret_load
 
 /* ---- start and end ---- */
 
-/* Returns 0 if the system has no random source; it cannot fail once it has not. */
-static uint64_t system_random(void) {
-    uint64_t number = 0;
-    return getrandom(&number, sizeof number, 0) == (ssize_t)sizeof number ? number : 0;
-}
-
 static ki_status start(ki_testing_server *server, const ki_testing_server_options *options, ki_error *err) {
     const kt_cluster_options cluster = { .seed = options->seed,
-                                         .random = system_random,
+                                         .random = kt_system_random,
                                          .start_ms = kt_wall_ms(),
                                          .compact_after = options->compact_after,
                                          .no_streaming_list = options->no_streaming_list,
                                          .collects_garbage = options->collects_garbage };
-    if (!system_random())
+    if (!kt_system_random())
         return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "the system has no random numbers");
     ki_status status = kt_cluster_new(&server->allocator, &cluster, &server->cluster, err);
     if (status)

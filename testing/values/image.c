@@ -58,13 +58,6 @@ static bool is_component(ki_str text) {
     return end && is_of(text, DIGITS SMALL);
 }
 
-static bool is_path(ki_str path) {
-    bool is_valid = path.size && path.data[path.size - 1] != '/';
-    while (is_valid && path.size)
-        is_valid = is_component(ki_str_split(path, '/', &path));
-    return is_valid;
-}
-
 /* Returns true for the name or address of a registry, with or without a port. */
 static bool is_domain(ki_str domain) {
     bool is_address = domain.size && domain.data[0] == '[', is_valid = true;
@@ -128,8 +121,12 @@ bool kt_image_is_latest(ki_str image) {
         if (!is_component(domain))
             return false;
     }
-    if ((image.size == IDENTIFIER_SIZE && is_of(image, HEX)) || find(remote, CAPITALS) < remote.size ||
-        !is_path(name) || path_size > PATH_SIZE)
+    if ((image.size == IDENTIFIER_SIZE && is_of(image, HEX)) || find(remote, CAPITALS) < remote.size || !name.size ||
+        name.data[name.size - 1] == '/' || path_size > PATH_SIZE)
         return false;
+    while (name.size) {
+        if (!is_component(ki_str_split(name, '/', &name)))
+            return false;
+    }
     return tag.size ? ki_str_equals(tag, "latest") : !digest.size;
 }
