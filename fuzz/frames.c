@@ -148,7 +148,7 @@ static void read_frames(reading *self) {
         ki_str chunk, value = { NULL, 0 };
         char *copy = take_piece(self, &chunk);
         while ((frame = ki_framer_next(&framer, &chunk, &value)) != KI_FRAME_NEED_MORE && frame != KI_FRAME_INVALID) {
-            bool has_value = frame != KI_FRAME_SEPARATOR && frame != KI_FRAME_CLOSE;
+            bool has_value = frame != KI_FRAME_SEPARATOR && frame != KI_FRAME_COLON && frame != KI_FRAME_CLOSE;
             if (frame == KI_FRAME_VALUE)
                 check_value(self, value);
             note(self, (int)frame, 0, has_value ? value : KI_STR(""));

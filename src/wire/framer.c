@@ -143,9 +143,9 @@ ki_frame ki_framer_next(ki_framer *framer, ki_str *chunk, ki_str *ret_value) {
     if (chunk->size == 0)
         return KI_FRAME_NEED_MORE;
     char first = *chunk->data;
-    if (first == ',' || first == ']' || first == '}') {
+    if (first == ',' || first == ':' || first == ']' || first == '}') {
         advance(chunk, 1);
-        return first == ',' ? KI_FRAME_SEPARATOR : KI_FRAME_CLOSE;
+        return first == ',' ? KI_FRAME_SEPARATOR : first == ':' ? KI_FRAME_COLON : KI_FRAME_CLOSE;
     }
     bool is_container = first == '{' || first == '[';
     if (!is_container && first != '"' && !is_literal_char(first))

@@ -35,8 +35,9 @@ typedef enum ki_frame {
     KI_FRAME_VALUE,     /* *ret_value is one complete value, valid until the next call */
     KI_FRAME_TOO_LARGE, /* a value over the limit was skipped; *ret_value is its beginning */
     KI_FRAME_TOO_DEEP,  /* the same for a value nested deeper than `depth_max` */
-    KI_FRAME_SEPARATOR, /* a ',' at the outer level (arrays) */
-    KI_FRAME_CLOSE,     /* a ']' or '}' at the outer level (the end of an array) */
+    KI_FRAME_SEPARATOR, /* a ',' at the outer level (arrays, objects) */
+    KI_FRAME_COLON,     /* a ':' at the outer level (objects) */
+    KI_FRAME_CLOSE,     /* a ']' or '}' at the outer level (the end of an array or object) */
     KI_FRAME_INVALID,   /* *chunk begins with a byte that cannot begin a value: the stream cannot be read further */
     KI_FRAME_NO_MEMORY
 } ki_frame;

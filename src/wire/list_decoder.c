@@ -1,58 +1,60 @@
-/* list_decoder.c: reads a list's outer object byte by byte; a framer reads the values in it. */
+/* list_decoder.c: reads a list's outer object and its items; a framer finds the names, values and items. */
 #include "src/wire/list_decoder.h"
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
 
-#include <stdio.h>
-
 #define MEMBER_LIMIT ((size_t)1024 * 1024) /* bytes of each of metadata, kind and apiVersion */
 enum {
     NAME_LIMIT = 64 /* bytes of a member's name; no member that matters has a longer one */
 };
 
-/* What is expected next in the list's object. */
+/* What comes next in the list's object. */
 typedef enum place {
     AT_OBJECT,       /* its '{' */
     AT_FIRST_MEMBER, /* a name, or '}' */
-    AT_MEMBER,       /* a name */
-    IN_NAME,
+    AT_MEMBER,
     AT_COLON,
     AT_VALUE,
-    IN_VALUE,
-    IN_ITEMS,
     AFTER_VALUE, /* ',' or '}' */
-    AT_END
+    AT_END,
+    AT_FIRST_ITEM, /* an item, or ']' */
+    AT_ITEM,
+    AFTER_ITEM /* ',' or ']' */
 } place;
 
+static const char *const expected[] = {
+    [AT_OBJECT] = "a JSON object",
+    [AT_FIRST_MEMBER] = "a member's name in the list",
+    [AT_MEMBER] = "a member's name in the list",
+    [AT_COLON] = "':' in the list",
+    [AT_VALUE] = "a value in the list",
+    [AFTER_VALUE] = "',' or '}' in the list",
+    [AT_END] = "nothing after the list",
+    [AT_FIRST_ITEM] = "an item or ']'",
+    [AT_ITEM] = "an item",
+    [AFTER_ITEM] = "',' or ']' after an item",
+};
+
 typedef enum member {
-    OTHER,
     ITEMS,
     METADATA,
     KIND,
-    API_VERSION
+    API_VERSION,
+    OTHER
 } member;
 
-/* What may follow among the items; a bit set. */
-enum {
-    MAY_VALUE = 1,
-    MAY_SEPARATOR = 2,
-    MAY_CLOSE = 4
-};
+static const char *const names[OTHER] = { "items", "metadata", "kind", "apiVersion" };
 
 struct ki_list_decoder {
     const ki_allocator *allocator;
-    ki_framer framer; /* reads the items, and the values of the other members */
+    ki_framer framer; /* reads names, values and items */
     ki_list_sink sink;
     size_t object_limit;
     place at;
     member member;
-    unsigned seen;         /* a bit for each member that has occurred */
-    char name[NAME_LIMIT]; /* as written, without quotes */
-    size_t name_size;      /* NAME_LIMIT + 1: too long */
-    bool name_escaped;
-    unsigned items_may;
+    unsigned seen; /* a bit for each member that has occurred */
     ki_status failed;
     ki_list_meta meta;
 };
@@ -134,13 +136,10 @@ static ki_status read_metadata(ki_list_decoder *decoder, yyjson_val *metadata, k
 }
 
 static ki_status read_member(ki_list_decoder *decoder, ki_str text, ki_error *err) {
-    if (decoder->member == OTHER)
-        return KI_OK;
     yyjson_doc *doc;
     ki_status status = ki_json_parse(decoder->allocator, text, &doc, err);
     if (status == KI_ERR_PARSE)
-        return ki_error_set(err, KI_ERR_PROTOCOL, "the list's %.*s is malformed", (int)decoder->name_size,
-                            decoder->name);
+        return ki_error_set(err, KI_ERR_PROTOCOL, "the list's %s is malformed", names[decoder->member]);
     if (status)
         return status;
     yyjson_val *root = yyjson_doc_get_root(doc);
@@ -157,229 +156,146 @@ static ki_status read_member(ki_list_decoder *decoder, ki_str text, ki_error *er
     return status;
 }
 
-static member member_of(const ki_list_decoder *decoder) {
-    static const struct {
-        const char *name;
-        member member;
-    } members[] = { { "items", ITEMS }, { "metadata", METADATA }, { "kind", KIND }, { "apiVersion", API_VERSION } };
-    if (decoder->name_size > NAME_LIMIT)
-        return OTHER;
-    ki_str name = { decoder->name, decoder->name_size };
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        if (ki_str_equals(name, members[i].name))
-            return members[i].member;
-    }
-    return OTHER;
-}
-
-static ki_status unexpected(ki_str chunk, const char *expected, ki_error *err) {
+static ki_status unexpected(ki_str text, const char *wanted, ki_error *err) {
     char shown[KI_WIRE_SHOW_MAX];
-    return ki_error_set(err, KI_ERR_PROTOCOL, "expected %s, got \"%s\"", expected, ki_wire_show(chunk, shown));
+    return ki_error_set(err, KI_ERR_PROTOCOL, "expected %s, got \"%s\"", wanted, ki_wire_show(text, shown));
 }
 
-/* Reads more of one member's value; stores the members that matter. */
-static ki_status take_value(ki_list_decoder *decoder, ki_str *chunk, ki_error *err) {
-    ki_str text;
-    switch (ki_framer_next(&decoder->framer, chunk, &text)) {
-    case KI_FRAME_NEED_MORE:
-        return KI_OK;
-    case KI_FRAME_VALUE:
-        decoder->at = AFTER_VALUE;
-        if (decoder->member == ITEMS && !ki_str_equals(text, "null"))
-            return unexpected(text, "an array of items", err);
-        return decoder->member == ITEMS ? KI_OK : read_member(decoder, text, err);
-    case KI_FRAME_TOO_LARGE:
-        decoder->at = AFTER_VALUE;
-        if (decoder->member == OTHER)
-            return KI_OK;
-        return ki_error_set(err, KI_ERR_LIMIT, "the list's %.*s is larger than %zu bytes", (int)decoder->name_size,
-                            decoder->name, decoder->framer.limit);
-    case KI_FRAME_TOO_DEEP:
-        decoder->at = AFTER_VALUE;
-        if (decoder->member == OTHER)
-            return KI_OK;
-        return ki_error_set(err, KI_ERR_PROTOCOL, "the list's %.*s is nested deeper than %d", (int)decoder->name_size,
-                            decoder->name, KI_JSON_DEPTH_MAX);
-    case KI_FRAME_NO_MEMORY:
-        return ki_error_no_memory(err, "reading a list");
-    case KI_FRAME_INVALID:
-    case KI_FRAME_SEPARATOR:
-    case KI_FRAME_CLOSE:
-        break;
-    }
-    return unexpected(*chunk, "a value in the list", err);
-}
-
-/* --- items -------------------------------------------------------------------------------------------------------- */
-
-static ki_status bad_item(ki_list_decoder *decoder, ki_status code, const char *why, ki_str sample) {
-    ki_error error = KI_ERROR_INIT;
-    ki_error_set(&error, code, "%s", why);
-    if (sample.size > KI_WIRE_SAMPLE_MAX)
-        sample.size = KI_WIRE_SAMPLE_MAX;
-    return decoder->sink.on_bad(&error, sample, decoder->sink.user);
-}
-
-static ki_status take_item(ki_list_decoder *decoder, ki_str *chunk, ki_error *err) {
-    ki_str text;
-    ki_str before = *chunk;
-    ki_frame frame = ki_framer_next(&decoder->framer, chunk, &text);
-    switch (frame) {
-    case KI_FRAME_NEED_MORE:
-        return KI_OK;
-    case KI_FRAME_NO_MEMORY:
-        return ki_error_no_memory(err, "gathering a list's item");
-    case KI_FRAME_INVALID:
-        return unexpected(*chunk, "an item", err);
-    case KI_FRAME_SEPARATOR:
-        if (!(decoder->items_may & MAY_SEPARATOR))
-            return unexpected(before, "an item", err);
-        decoder->items_may = MAY_VALUE;
-        return KI_OK;
-    case KI_FRAME_CLOSE:
-        if (!(decoder->items_may & MAY_CLOSE) || chunk->data[-1] != ']')
-            return unexpected(before, "the end of the items", err);
-        decoder->at = AFTER_VALUE;
-        return KI_OK;
-    case KI_FRAME_VALUE:
-    case KI_FRAME_TOO_LARGE:
-    case KI_FRAME_TOO_DEEP:
-        break;
-    }
-    if (!(decoder->items_may & MAY_VALUE))
-        return unexpected(text, "',' or ']' after an item", err);
-    decoder->items_may = MAY_SEPARATOR | MAY_CLOSE;
-    if (frame != KI_FRAME_VALUE) {
-        char why[64];
-        if (frame == KI_FRAME_TOO_DEEP)
-            snprintf(why, sizeof why, "an item is nested deeper than %d", KI_JSON_DEPTH_MAX);
-        else
-            snprintf(why, sizeof why, "an item is larger than %zu bytes", decoder->framer.limit);
-        return bad_item(decoder, KI_ERR_LIMIT, why, text);
-    }
-    if (*text.data != '{')
-        return bad_item(decoder, KI_ERR_PARSE, "an item is not a JSON object", text);
-    return decoder->sink.on_item(text, decoder->sink.user);
-}
-
-/* --- the list's own object ---------------------------------------------------------------------------------------- */
-
-static void take_name_char(ki_list_decoder *decoder, char c) {
-    if (c == '"' && !decoder->name_escaped) {
-        decoder->member = member_of(decoder);
-        decoder->at = AT_COLON;
-        return;
-    }
-    decoder->name_escaped = c == '\\' && !decoder->name_escaped;
-    if (decoder->name_size < NAME_LIMIT)
-        decoder->name[decoder->name_size++] = c;
-    else
-        decoder->name_size = NAME_LIMIT + 1;
-}
-
-/* Begins a member's value. Rejects a second member of the same name: it would be another list or another version. */
-static ki_status begin_value(ki_list_decoder *decoder, ki_str *chunk, ki_error *err) {
-    if (decoder->member != OTHER && decoder->seen & 1U << decoder->member)
-        return ki_error_set(err, KI_ERR_PROTOCOL, "the list has two members of the name %.*s", (int)decoder->name_size,
-                            decoder->name);
-    decoder->seen |= 1U << decoder->member;
-    ki_framer_reset(&decoder->framer);
-    if (decoder->member == ITEMS && *chunk->data == '[') {
-        chunk->data++;
-        chunk->size--;
-        decoder->framer.limit = decoder->object_limit;
-        decoder->items_may = MAY_VALUE | MAY_CLOSE;
-        decoder->at = IN_ITEMS;
-        return KI_OK;
-    }
+/* Takes a name with its quotes, as written. Rejects a second member of the same name: it would be another list or
+ * another version. */
+static ki_status take_name(ki_list_decoder *decoder, ki_str quoted, ki_error *err) {
+    ki_str name = { quoted.data + 1, quoted.size < 2 ? 0 : quoted.size - 2 };
+    decoder->at = AT_COLON;
+    decoder->member = ITEMS;
+    while (decoder->member < OTHER && !ki_str_equals(name, names[decoder->member]))
+        decoder->member++;
     decoder->framer.limit = decoder->member == OTHER ? 0 : MEMBER_LIMIT;
-    decoder->at = IN_VALUE;
+    unsigned bit = decoder->member == OTHER ? 0 : 1U << decoder->member;
+    if (decoder->seen & bit)
+        return ki_error_set(err, KI_ERR_PROTOCOL, "the list has two members of the name %s", names[decoder->member]);
+    decoder->seen |= bit;
     return KI_OK;
 }
 
-/* Consumes one character between names and values, if it is the expected one. */
-static ki_status take_char(ki_list_decoder *decoder, ki_str *chunk, ki_error *err) {
-    char c = *chunk->data;
-    const char *expected;
-    place next = decoder->at;
-    switch (decoder->at) {
-    case AT_OBJECT:
-        expected = "a JSON object";
-        if (c == '{')
-            next = AT_FIRST_MEMBER;
-        break;
-    case AT_FIRST_MEMBER:
-    case AT_MEMBER:
-        expected = "a member's name in the list";
-        if (c == '"')
-            next = IN_NAME;
-        else if (c == '}' && decoder->at == AT_FIRST_MEMBER)
-            next = AT_END;
-        break;
-    case AT_COLON:
-        expected = "':' in the list";
-        if (c == ':')
-            next = AT_VALUE;
-        break;
-    case AFTER_VALUE:
-        expected = "',' or '}' in the list";
-        if (c == ',' || c == '}')
-            next = c == ',' ? AT_MEMBER : AT_END;
-        break;
-    default:
-        expected = "nothing after the list";
-        break;
-    }
-    if (next == decoder->at)
-        return unexpected(*chunk, expected, err);
-    decoder->at = next;
-    decoder->name_size = next == IN_NAME ? 0 : decoder->name_size;
-    decoder->name_escaped = false;
+static ki_status take_value(ki_list_decoder *decoder, ki_frame frame, ki_str text, ki_error *err) {
+    decoder->at = AFTER_VALUE;
+    if (decoder->member == OTHER)
+        return KI_OK;
+    if (frame == KI_FRAME_TOO_LARGE)
+        return ki_error_set(err, KI_ERR_LIMIT, "the list's %s is larger than %zu bytes", names[decoder->member],
+                            decoder->framer.limit);
+    if (frame == KI_FRAME_TOO_DEEP)
+        return ki_error_set(err, KI_ERR_PROTOCOL, "the list's %s is nested deeper than %d", names[decoder->member],
+                            KI_JSON_DEPTH_MAX);
+    if (decoder->member == ITEMS)
+        return ki_str_equals(text, "null") ? KI_OK : unexpected(text, "an array of items", err);
+    return read_member(decoder, text, err);
+}
+
+static ki_status take_item(ki_list_decoder *decoder, ki_frame frame, ki_str text) {
+    ki_error why = KI_ERROR_INIT;
+    decoder->at = AFTER_ITEM;
+    if (frame == KI_FRAME_TOO_DEEP)
+        ki_error_set(&why, KI_ERR_LIMIT, "an item is nested deeper than %d", KI_JSON_DEPTH_MAX);
+    else if (frame == KI_FRAME_TOO_LARGE)
+        ki_error_set(&why, KI_ERR_LIMIT, "an item is larger than %zu bytes", decoder->framer.limit);
+    else if (*text.data != '{')
+        ki_error_set(&why, KI_ERR_PARSE, "an item is not a JSON object");
+    else
+        return decoder->sink.on_item(text, decoder->sink.user);
+    if (text.size > KI_WIRE_SAMPLE_MAX)
+        text.size = KI_WIRE_SAMPLE_MAX;
+    return decoder->sink.on_bad(&why, text, decoder->sink.user);
+}
+
+/* Enters the list's object or the array of items, whose brackets are not part of a value. */
+static bool enter(ki_list_decoder *decoder, ki_str *chunk) {
+    bool is_object = decoder->at == AT_OBJECT && *chunk->data == '{';
+    if (!is_object && !(decoder->at == AT_VALUE && decoder->member == ITEMS && *chunk->data == '['))
+        return false;
+    decoder->at = is_object ? AT_FIRST_MEMBER : AT_FIRST_ITEM;
+    decoder->framer.limit = is_object ? NAME_LIMIT : decoder->object_limit;
     chunk->data++;
     chunk->size--;
-    return KI_OK;
-}
-
-static bool is_space(char c) {
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+    return true;
 }
 
 static ki_status take_next(ki_list_decoder *decoder, ki_str *chunk, ki_error *err) {
-    switch (decoder->at) {
-    case IN_ITEMS:
-        return take_item(decoder, chunk, err);
-    case IN_VALUE:
-        return take_value(decoder, chunk, err);
-    case IN_NAME:
-        take_name_char(decoder, *chunk->data);
-        break;
-    default:
-        if (is_space(*chunk->data))
-            break;
-        if (decoder->at == AT_VALUE)
-            return begin_value(decoder, chunk, err);
-        return take_char(decoder, chunk, err);
+    ki_str text;
+    if (!ki_framer_is_partial(&decoder->framer)) {
+        ki_wire_skip_space(chunk);
+        if (!chunk->size || enter(decoder, chunk))
+            return KI_OK;
+        if (decoder->at == AT_OBJECT || decoder->at == AT_END)
+            return unexpected(*chunk, expected[decoder->at], err);
     }
-    chunk->data++;
-    chunk->size--;
-    return KI_OK;
+    ki_str before = *chunk;
+    ki_frame frame = ki_framer_next(&decoder->framer, chunk, &text);
+    if (frame == KI_FRAME_NEED_MORE)
+        return KI_OK;
+    if (frame == KI_FRAME_NO_MEMORY)
+        return ki_error_no_memory(err, "reading a list");
+    bool is_value = frame == KI_FRAME_VALUE || frame == KI_FRAME_TOO_LARGE || frame == KI_FRAME_TOO_DEEP;
+    char close = frame == KI_FRAME_CLOSE ? *before.data : '\0';
+    switch (decoder->at) {
+    case AT_FIRST_MEMBER:
+    case AT_MEMBER:
+        if (is_value && *text.data == '"')
+            return take_name(decoder, text, err);
+        if (close == '}' && decoder->at == AT_FIRST_MEMBER) {
+            decoder->at = AT_END;
+            return KI_OK;
+        }
+        break;
+    case AT_COLON:
+        if (frame == KI_FRAME_COLON) {
+            decoder->at = AT_VALUE;
+            return KI_OK;
+        }
+        break;
+    case AT_VALUE:
+        if (is_value)
+            return take_value(decoder, frame, text, err);
+        break;
+    case AFTER_VALUE:
+        if (frame == KI_FRAME_SEPARATOR || close == '}') {
+            decoder->at = close ? AT_END : AT_MEMBER;
+            decoder->framer.limit = NAME_LIMIT;
+            return KI_OK;
+        }
+        break;
+    case AT_FIRST_ITEM:
+    case AT_ITEM:
+        if (is_value)
+            return take_item(decoder, frame, text);
+        if (close == ']' && decoder->at == AT_FIRST_ITEM) {
+            decoder->at = AFTER_VALUE;
+            return KI_OK;
+        }
+        break;
+    case AFTER_ITEM:
+        if (frame == KI_FRAME_SEPARATOR || close == ']') {
+            decoder->at = close ? AFTER_VALUE : AT_ITEM;
+            return KI_OK;
+        }
+        break;
+    case AT_OBJECT:
+    case AT_END:
+        break;
+    }
+    return unexpected(is_value ? text : before, expected[decoder->at], err);
 }
 
 static bool may_continue(const ki_list_decoder *decoder) {
-    return !decoder->sink.may_continue || decoder->sink.may_continue(decoder->sink.user);
+    return decoder->at < AT_FIRST_ITEM || !decoder->sink.may_continue || decoder->sink.may_continue(decoder->sink.user);
 }
 
 ki_status ki_list_decoder_feed(ki_list_decoder *decoder, ki_str *chunk, ki_error *err) {
     if (decoder->failed)
         return ki_error_set(err, decoder->failed, "the list cannot be read further");
-    while (chunk->size && (decoder->at != IN_ITEMS || may_continue(decoder))) {
-        ki_status status = take_next(decoder, chunk, err);
-        if (status) {
-            decoder->failed = status;
-            return status;
-        }
-    }
-    return KI_OK;
+    while (!decoder->failed && chunk->size && may_continue(decoder))
+        decoder->failed = take_next(decoder, chunk, err);
+    return decoder->failed;
 }
 
 ki_status ki_list_decoder_finish(ki_list_decoder *decoder, ki_error *err) {

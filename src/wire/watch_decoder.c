@@ -254,6 +254,7 @@ static ki_status read_frame(ki_watch_decoder *decoder, ki_str *chunk, ki_watch_e
     case KI_FRAME_NO_MEMORY:
         return ki_error_no_memory(err, "gathering a watch event");
     case KI_FRAME_SEPARATOR:
+    case KI_FRAME_COLON:
     case KI_FRAME_CLOSE:
     case KI_FRAME_INVALID:
         break;

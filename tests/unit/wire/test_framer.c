@@ -31,6 +31,9 @@ static bool feed(ki_framer *framer, const char *data, size_t size, ki_buffer *ou
         case KI_FRAME_SEPARATOR:
             ki_buffer_append_char(out, ',');
             break;
+        case KI_FRAME_COLON:
+            ki_buffer_append_char(out, ':');
+            break;
         case KI_FRAME_CLOSE:
             ki_buffer_append_char(out, ']');
             break;
@@ -100,7 +103,7 @@ TEST(values_are_found_at_every_split) {
         { KI_STR("{\"a\":\"\\"), "", true },
         { KI_STR("{"), "", true },
         { KI_STR("<html>"), "!", false },
-        { KI_STR("{}:"), "v({})!", false },
+        { KI_STR("{}:"), "v({}):", false },
         { KI_STR("\xEF\xBB\xBF{}"), "!", false },
         { KI_STR("{}\0"), "v({})!", false },
         { KI_STR("}"), "]", false },
