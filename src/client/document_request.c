@@ -1,8 +1,15 @@
 /* document_request.c: see document_request.h. */
 #include "src/client/document_request.h"
 
-#include "src/base/error.h"
+#include "src/base/assert.h"
 #include "src/wire/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum {
+    PATH_SIZE = 512 /* bytes of a path with its zero: a group or plural has at most 253, a version 63 */
+};
 
 #define TIMEOUT KI_SECONDS(30)
 
@@ -10,8 +17,10 @@ static void on_head(const ki_response_head *head, void *user) {
     ki_document_request *request = user;
     request->status = head->status;
     request->retry_after_ms = head->retry_after_ms;
-    if (head->status != KI_DOCUMENT_OK)
-        ki_retry_after_note(&request->retry_after, head->retry_after_ms);
+    if (head->status == KI_DOCUMENT_OK)
+        return;
+    ki_retry_after_note(&request->retry_after, head->retry_after_ms);
+    request->body.limit = KI_STATUS_BODY_MAX;
 }
 
 static void on_data(const char *data, size_t size, void *user) {
@@ -36,6 +45,7 @@ static void on_end(const ki_error *err, void *user) {
         ki_transport_hide(request->transport, body->data, body->size);
         ki_status_to_error(request->allocator, request->status, (ki_str){ body->data, body->size },
                            request->retry_after_ms, &failure);
+        ki_retry_after_note(&request->retry_after, failure.retry_after_ms);
         err = &failure;
     }
     yyjson_doc *doc = err ? NULL : parse(request);
@@ -44,36 +54,26 @@ static void on_end(const ki_error *err, void *user) {
     yyjson_doc_free(doc);
 }
 
-static void append_target(ki_buffer *target, const char *group, const char *version) {
-    const char *const segments[] = { group && group[0] ? group : NULL, version };
-    ki_buffer_append_string(target, group && !group[0] ? "/api" : "/apis");
-    for (size_t i = 0; i < sizeof segments / sizeof *segments; i++) {
-        if (!segments[i])
-            continue;
-        ki_buffer_append_char(target, '/');
-        ki_buffer_append_url(target, ki_str_of(segments[i]));
-    }
-}
-
-ki_status ki_document_request_send(ki_document_request *request, const char *group, const char *version,
-                                   ki_on_document on_document, void *user, ki_error *err) {
-    ki_status status = ki_retry_after_check(&request->retry_after, "discovery", err);
+ki_status ki_document_request_send(ki_document_request *request, ki_on_document on_document, void *user, ki_error *err,
+                                   const char *target, ...) {
+    char path[PATH_SIZE];
+    va_list args;
+    va_start(args, target);
+    int size = vsnprintf(path, sizeof path, target, args);
+    va_end(args);
+    KI_ASSERT(size > 0 && (size_t)size < sizeof path);
+    (void)size;
+    ki_status status = ki_retry_after_check(&request->retry_after, path, err);
     if (status)
         return status;
-    ki_buffer target;
-    ki_buffer_init(&target, request->allocator, 0);
-    append_target(&target, group, version);
     request->on_document = on_document;
     request->user = user;
     request->status = 0;
     ki_buffer_free(&request->body);
     ki_buffer_init(&request->body, request->allocator, KI_DOCUMENT_MAX);
-    const ki_request get = { .method = "GET", .target = target.data, .total_timeout_ns = TIMEOUT };
+    const ki_request get = { .method = "GET", .target = path, .total_timeout_ns = TIMEOUT };
     const ki_response_sink sink = { .on_head = on_head, .on_data = on_data, .on_end = on_end, .user = request };
-    status = target.failed ? ki_error_no_memory(err, "making a request")
-                           : ki_transport_send(request->transport, &get, &sink, &request->exchange, err);
-    ki_buffer_free(&target);
-    return status;
+    return ki_transport_send(request->transport, &get, &sink, &request->exchange, err);
 }
 
 void ki_document_request_init(ki_document_request *request, ki_engine *engine, ki_transport *transport) {

@@ -1,4 +1,5 @@
-/* document_request.h: requests one document of discovery, and reads it when all of it has arrived. Loop only. */
+/* document_request.h: requests one document, of discovery or an object, and reads it when all of it has arrived. Loop
+ * only. */
 #ifndef KI_CLIENT_DOCUMENT_REQUEST_H
 #define KI_CLIENT_DOCUMENT_REQUEST_H
 
@@ -33,11 +34,10 @@ typedef struct ki_document_request {
 } ki_document_request;
 
 void ki_document_request_init(ki_document_request *request, ki_engine *engine, ki_transport *transport);
-/* Sends a request for "/apis/GROUP/VERSION"; without a version for "/apis/GROUP", without a group for "/apis". The
- * paths of the core group ("") begin with "/api". NULL stands for none. `on_document` is called once, never from inside
- * this function, unless the request is cancelled. KI_ERR_STATE: a Retry-After of the server has not ended. */
-ki_status ki_document_request_send(ki_document_request *request, const char *group, const char *version,
-                                   ki_on_document on_document, void *user, ki_error *err);
+/* Sends a request for the path `target`, with names that need no escapes. `on_document` is called once, never from
+ * inside this function, unless the request is cancelled. KI_ERR_STATE: a Retry-After of the server has not ended. */
+ki_status ki_document_request_send(ki_document_request *request, ki_on_document on_document, void *user, ki_error *err,
+                                   const char *target, ...) KI_PRINTF(5, 6);
 void ki_document_request_cancel(ki_document_request *request); /* does nothing if nothing is under way */
 
 #endif

@@ -716,8 +716,8 @@ static ki_status http_find_namespace(ki_list_watch *base, ki_on_namespace_found 
 static void http_cancel(ki_list_watch *base) {
     http_list_watch *self = (http_list_watch *)(void *)base;
     http_call *call = self->call;
-    ki_type_lookup_cancel(&self->lookup);
-    ki_namespace_lookup_cancel(&self->namespace_lookup);
+    ki_document_request_cancel(&self->lookup.request);
+    ki_document_request_cancel(&self->namespace_lookup.request);
     if (!call)
         return;
     call->inside++;

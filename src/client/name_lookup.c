@@ -3,13 +3,14 @@
 
 #include "src/base/assert.h"
 #include "src/base/error.h"
+#include "src/client/resource_map.h"
 
 #include <stdio.h>
 
 /* --- documents ---------------------------------------------------------------------------------------------------- */
 
 static void add_version(ki_name_lookup *lookup, ki_str version) {
-    if (version.size == 0 || version.size >= KI_NAME_VERSION_SIZE || lookup->count == KI_NAME_VERSIONS_MAX)
+    if (!ki_discovery_is_name(version) || version.size >= KI_NAME_VERSION_SIZE || lookup->count == KI_NAME_VERSIONS_MAX)
         return;
     for (size_t i = 0; i < lookup->count; i++)
         if (ki_str_equals(version, lookup->versions[i]))
@@ -112,8 +113,8 @@ static void ask_for_next(ki_name_lookup *lookup) {
     KI_ASSERT(lookup->next <= lookup->count && lookup->count <= KI_NAME_VERSIONS_MAX);
     if (lookup->next == lookup->count)
         fail_missing(lookup);
-    else if (ki_document_request_send(&lookup->request, lookup->group, lookup->versions[lookup->next++], on_resources,
-                                      lookup, &err))
+    else if (ki_document_request_send(&lookup->request, on_resources, lookup, &err, "/apis/%s/%s", lookup->group,
+                                      lookup->versions[lookup->next++]))
         fail(lookup, &err);
 }
 
@@ -138,9 +139,5 @@ void ki_name_lookup_init(ki_name_lookup *lookup, ki_engine *engine, ki_transport
 ki_status ki_name_lookup_begin(ki_name_lookup *lookup, ki_on_name_found on_found, void *user, ki_error *err) {
     lookup->on_found = on_found;
     lookup->user = user;
-    return ki_document_request_send(&lookup->request, lookup->group, NULL, on_group, lookup, err);
-}
-
-void ki_name_lookup_cancel(ki_name_lookup *lookup) {
-    ki_document_request_cancel(&lookup->request);
+    return ki_document_request_send(&lookup->request, on_group, lookup, err, "/apis/%s", lookup->group);
 }

@@ -154,7 +154,7 @@ static ki_status named_find_namespace(ki_list_watch *base, ki_on_namespace_found
 
 static void named_cancel(ki_list_watch *base) {
     named_list_watch *self = self_of(base);
-    ki_name_lookup_cancel(&self->lookup);
+    ki_document_request_cancel(&self->lookup.request);
     if (self->inner)
         self->inner->ops->cancel(self->inner);
 }
@@ -175,7 +175,7 @@ static bool named_waits_for(const ki_list_watch *base, char *text, size_t size) 
 
 static void named_free(ki_list_watch *base) {
     named_list_watch *self = self_of(base);
-    ki_name_lookup_cancel(&self->lookup);
+    ki_document_request_cancel(&self->lookup.request);
     if (self->inner)
         self->inner->ops->free(self->inner);
     ki_object_format_unref(self->format);

@@ -3,21 +3,12 @@
 #ifndef KI_CLIENT_NAMESPACE_LOOKUP_H
 #define KI_CLIENT_NAMESPACE_LOOKUP_H
 
-#include "src/base/buffer.h"
-#include "src/client/retry_after.h"
-#include "src/transport/transport.h"
+#include "src/client/document_request.h"
 #include <kinformer/parts/list_watch.h>
 
 typedef struct ki_namespace_lookup {
-    /* constant */
-    ki_engine *engine;
-    ki_transport *transport;
-    /* between lookups, too */
-    ki_retry_after retry_after;
+    ki_document_request request; /* to cancel, too */
     /* valid while a lookup is under way */
-    ki_exchange *exchange; /* NULL: nothing is under way */
-    int status;
-    ki_buffer body;
     ki_on_namespace_found on_found;
     void *user;
 } ki_namespace_lookup;
@@ -28,6 +19,5 @@ void ki_namespace_lookup_init(ki_namespace_lookup *lookup, ki_engine *engine, ki
  * server has not ended. */
 ki_status ki_namespace_lookup_begin(ki_namespace_lookup *lookup, const char *namespace_name,
                                     ki_on_namespace_found on_found, void *user, ki_error *err);
-void ki_namespace_lookup_cancel(ki_namespace_lookup *lookup); /* does nothing if no lookup is under way */
 
 #endif

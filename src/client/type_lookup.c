@@ -55,8 +55,10 @@ static void on_document(yyjson_val *root, const ki_error *err, void *user) {
 static ki_status send(ki_type_lookup *lookup, bool for_groups, ki_error *err) {
     const ki_resource *resource = lookup->resource;
     lookup->is_group_request = for_groups;
-    return ki_document_request_send(&lookup->request, for_groups ? NULL : resource->group,
-                                    for_groups ? NULL : resource->version, on_document, lookup, err);
+    if (for_groups)
+        return ki_document_request_send(&lookup->request, on_document, lookup, err, "/apis");
+    return ki_document_request_send(&lookup->request, on_document, lookup, err, "%s%s/%s",
+                                    resource->group[0] ? "/apis/" : "/api", resource->group, resource->version);
 }
 
 void ki_type_lookup_init(ki_type_lookup *lookup, ki_engine *engine, ki_transport *transport,
@@ -69,8 +71,4 @@ ki_status ki_type_lookup_begin(ki_type_lookup *lookup, ki_on_type_found on_found
     lookup->on_found = on_found;
     lookup->user = user;
     return send(lookup, false, err);
-}
-
-void ki_type_lookup_cancel(ki_type_lookup *lookup) {
-    ki_document_request_cancel(&lookup->request);
 }

@@ -11,8 +11,8 @@
 
 typedef struct ki_type_lookup {
     const ki_resource *resource; /* constant; borrowed */
-    ki_document_request request;
-    bool is_group_request; /* the second request (GET /apis) is under way */
+    ki_document_request request; /* to cancel, too */
+    bool is_group_request;       /* the second request (GET /apis) is under way */
     ki_on_type_found on_found;
     void *user;
 } ki_type_lookup;
@@ -22,6 +22,5 @@ void ki_type_lookup_init(ki_type_lookup *lookup, ki_engine *engine, ki_transport
 /* Starts a lookup. `on_found` is called once, never from inside this function, unless the lookup is cancelled.
  * `on_found` may start anything but must not free the lookup. */
 ki_status ki_type_lookup_begin(ki_type_lookup *lookup, ki_on_type_found on_found, void *user, ki_error *err);
-void ki_type_lookup_cancel(ki_type_lookup *lookup); /* does nothing if no lookup is under way */
 
 #endif

@@ -65,7 +65,7 @@ static void set_up(fixture *f, const ki_allocator *allocator) {
 }
 
 static void tear_down(fixture *f) {
-    ki_namespace_lookup_cancel(&f->lookup);
+    ki_document_request_cancel(&f->lookup.request);
     ki_transport_free(f->transport);
     test_engine_close(&f->engine);
 }
@@ -143,8 +143,8 @@ TEST(a_cancelled_lookup_calls_nothing) {
     set_up(&f, NULL);
     f.response = missing;
     assert_int_equal(ki_namespace_lookup_begin(&f.lookup, "shop", on_found, &f, NULL), KI_OK);
-    ki_namespace_lookup_cancel(&f.lookup);
-    ki_namespace_lookup_cancel(&f.lookup);
+    ki_document_request_cancel(&f.lookup.request);
+    ki_document_request_cancel(&f.lookup.request);
     assert_true(test_engine_settle(&f.engine));
     assert_int_equal(f.calls, 0);
     tear_down(&f);

@@ -44,7 +44,7 @@ static void set_up(fixture *f) {
 
 static void cancel(fixture *f) {
     f->source->ops->cancel(f->source);
-    ki_name_lookup_cancel(&f->lookup);
+    ki_document_request_cancel(&f->lookup.request);
 }
 
 static void tear_down(fixture *f) {

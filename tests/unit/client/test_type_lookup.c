@@ -72,7 +72,7 @@ static void set_up(fixture *f, const ki_allocator *allocator) {
 }
 
 static void tear_down(fixture *f) {
-    ki_type_lookup_cancel(&f->lookup);
+    ki_document_request_cancel(&f->lookup.request);
     ki_transport_free(f->transport);
     test_engine_close(&f->engine);
 }
@@ -123,8 +123,8 @@ TEST(a_cancelled_lookup_calls_nothing) {
     f.of_version = plain;
     f.of_groups = html;
     assert_int_equal(ki_type_lookup_begin(&f.lookup, on_found, &f, NULL), KI_OK);
-    ki_type_lookup_cancel(&f.lookup);
-    ki_type_lookup_cancel(&f.lookup);
+    ki_document_request_cancel(&f.lookup.request);
+    ki_document_request_cancel(&f.lookup.request);
     assert_true(test_engine_settle(&f.engine));
     assert_int_equal(f.calls, 0);
     tear_down(&f);
