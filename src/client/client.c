@@ -239,14 +239,10 @@ static int64_t wait_ns(const ki_request_options *options) {
     return ms < 0 || ms > INT64_MAX / KI_MILLISECONDS(2) ? -1 : KI_MILLISECONDS(ms + GRACE_MS);
 }
 
-static void give_error_response(const ki_client *client, const ki_request_options *options,
-                                const ki_response *response) {
-    if (!options || options->size <= offsetof(ki_request_options, ret_error_response) || !options->ret_error_response ||
-        !response || !response->error_response)
-        return;
-    ki_error_response *copy = ki_error_response_copy(client->allocator, response->error_response);
-    if (copy) /* on lack of memory, `err` alone describes the failure */
-        *options->ret_error_response = copy;
+static void give_error_response(const ki_request_options *options, const ki_response *response) {
+    if (options && options->size > offsetof(ki_request_options, ret_error_response) && options->ret_error_response &&
+        response && response->error_response)
+        *options->ret_error_response = ki_error_response_ref(response->error_response);
 }
 
 /* Waits for a started request; cancels it if the wait fails. */
@@ -257,7 +253,7 @@ static ki_status wait_for(ki_client *client, const ki_request_options *options, 
         ki_pending_request_cancel(pending);
         return status;
     }
-    give_error_response(client, options, waiting->response);
+    give_error_response(options, waiting->response);
     if (waiting->err.code) {
         if (err)
             *err = waiting->err;

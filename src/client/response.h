@@ -41,7 +41,7 @@ ki_status ki_response_make_error(ki_response *response, int64_t retry_after_ms);
  * NULL on lack of memory. */
 ki_error_response *ki_error_response_new(const ki_allocator *allocator, int http_status, ki_str body,
                                          int64_t retry_after_ms);
-/* Returns a copy for the caller of a waiting request; NULL on lack of memory. */
-ki_error_response *ki_error_response_copy(const ki_allocator *allocator, const ki_error_response *from);
+/* Adds an owner, which calls ki_error_response_free too. */
+ki_error_response *ki_error_response_ref(ki_error_response *error_response);
 
 #endif
