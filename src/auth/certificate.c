@@ -2,12 +2,14 @@
 #include "src/auth/certificate.h"
 
 #include "src/auth/der.h"
+#include "src/base/rfc3339.h"
 
-#include <time.h>
+#include <stdio.h>
 
 enum {
     UTC_TIME_SIZE = 13, /* YYMMDDHHMMSSZ */
-    CENTURY_FROM = 50   /* a UTCTime's years from here on are of the 20th century */
+    GENERALIZED_TIME_SIZE = 15,
+    CENTURY_FROM = '5' /* a UTCTime's years from 50 on are of the 20th century */
 };
 
 /* Returns true for the types that OpenSSL accepts as a certificate. */
@@ -43,39 +45,21 @@ bool ki_certificate_read(ki_str der, ki_certificate *ret_certificate) {
 
 /* --- validity ----------------------------------------------------------------------------------------------------- */
 
-/* Reads two digits at the beginning and advances. Returns -1 for anything else. */
-static int next_digits(ki_str *text) {
-    if (text->size < 2 || text->data[0] < '0' || text->data[0] > '9' || text->data[1] < '0' || text->data[1] > '9')
-        return -1;
-    int number = (text->data[0] - '0') * 10 + (text->data[1] - '0');
-    *text = (ki_str){ text->data + 2, text->size - 2 };
-    return number;
-}
-
 /* Reads the next time and advances: UTCTime, or GeneralizedTime with four digits of the year; both in seconds and in
  * UTC, which RFC 5280 §4.1.2.5 requires. */
 static bool take_time(ki_str *der, int64_t *ret_s) {
     ki_str text;
-    int parts[5], tag = ki_der_next(der, &text);
-    if (tag != KI_DER_GENERALIZED_TIME && (tag != KI_DER_UTC_TIME || text.size != UTC_TIME_SIZE))
+    char digits[GENERALIZED_TIME_SIZE + 1], date[KI_RFC3339_SIZE];
+    int64_t nanoseconds;
+    int tag = ki_der_next(der, &text);
+    size_t size = tag == KI_DER_UTC_TIME ? UTC_TIME_SIZE : GENERALIZED_TIME_SIZE;
+    if ((tag != KI_DER_UTC_TIME && tag != KI_DER_GENERALIZED_TIME) || text.size != size || text.data[size - 1] != 'Z')
         return false;
-    int century = tag == KI_DER_GENERALIZED_TIME ? next_digits(&text) : 0;
-    int year = next_digits(&text);
-    if (tag == KI_DER_UTC_TIME)
-        century = year < CENTURY_FROM ? 20 : 19;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        parts[i] = next_digits(&text);
-    if (century < 0 || year < 0 || parts[0] < 1 || parts[0] > 12 || parts[1] < 1 || parts[1] > 31 || parts[2] < 0 ||
-        parts[2] > 23 || parts[3] < 0 || parts[3] > 59 || parts[4] < 0 || parts[4] > 59 || !ki_str_equals(text, "Z"))
-        return false;
-    struct tm date = { .tm_year = century * 100 + year - 1900,
-                       .tm_mon = parts[0] - 1,
-                       .tm_mday = parts[1],
-                       .tm_hour = parts[2],
-                       .tm_min = parts[3],
-                       .tm_sec = parts[4] };
-    *ret_s = (int64_t)timegm(&date);
-    return date.tm_mday == parts[1]; /* timegm turns February 30 into March */
+    const char *century = tag == KI_DER_GENERALIZED_TIME ? "" : text.data[0] < CENTURY_FROM ? "20" : "19";
+    snprintf(digits, sizeof digits, "%s%.*s", century, (int)size, text.data);
+    snprintf(date, sizeof date, "%.4s-%.2s-%.2sT%.2s:%.2s:%.2sZ", digits, digits + 4, digits + 6, digits + 8,
+             digits + 10, digits + 12);
+    return ki_rfc3339_parse(ki_str_of(date), ret_s, &nanoseconds);
 }
 
 ki_status ki_certificate_validity(const ki_allocator *allocator, ki_str pem, ki_validity *ret_validity) {
@@ -86,7 +70,7 @@ ki_status ki_certificate_validity(const ki_allocator *allocator, ki_str pem, ki_
     if (!ki_certificate_find(pem, &block))
         return KI_ERR_PARSE;
     ki_status status = ki_secret_decode_base64(allocator, block.body, &der, NULL);
-    if (!status && !(ki_certificate_read((ki_str){ der.data, der.size }, &certificate) &&
+    if (!status && !(ki_certificate_read(ki_secret_text(&der), &certificate) &&
                      take_time(&certificate.validity, &found.begins_s) &&
                      take_time(&certificate.validity, &found.ends_s) && certificate.validity.size == 0))
         status = KI_ERR_PARSE;

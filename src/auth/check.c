@@ -14,16 +14,6 @@ enum {
     LABEL_LIMIT = 63 /* characters of a namespace's name */
 };
 
-/* Returns true if the text has a control character, which could end a header line or a request line. */
-static bool has_control(const ki_secret *text) {
-    for (size_t i = 0; i < text->size; i++) {
-        unsigned char c = (unsigned char)text->data[i];
-        if (c < 0x20 || c == 0x7f)
-            return true;
-    }
-    return false;
-}
-
 /* --- URLs --------------------------------------------------------------------------------------------------------- */
 
 static bool is_port(ki_str port) {
@@ -95,7 +85,7 @@ static ki_status check_server(ki_config *config, ki_error *err) {
     if (memchr(server->data, '@', server->size))
         return ki_error_set(err, KI_ERR_CONFIG,
                             "server: a user or password in the URL is not accepted; use username and password");
-    if (has_control(server) || strpbrk(server->data, " ?#\\"))
+    if (ki_secret_has_control(server) || strpbrk(server->data, " ?#\\"))
         return ki_error_set(err, KI_ERR_CONFIG,
                             "server: the URL has a query, a fragment or a character that is not allowed");
     ki_str path;
@@ -133,7 +123,7 @@ ki_status ki_config_check_proxy(ki_secret *url, const char *field, size_t *ret_h
         return ki_error_set(err, KI_ERR_CONFIG, "%s: must begin with http://, https:// or socks5://", field);
     if (url->size > URL_LIMIT)
         return ki_error_set(err, KI_ERR_CONFIG, "%s: longer than %d bytes", field, URL_LIMIT);
-    if (has_control(url) || strchr(url->data, ' '))
+    if (ki_secret_has_control(url) || strchr(url->data, ' '))
         return ki_error_set(err, KI_ERR_CONFIG, "%s: has a space or a control character", field);
     size_t end = scheme + strcspn(url->data + scheme, "/?#");
     memset(url->data + end, 0, url->size - end);
@@ -166,8 +156,7 @@ static ki_status check_proxy(ki_config *config, ki_error *err) {
 
 static ki_status check_names(const ki_config *config, ki_error *err) {
     const ki_secret *name = &config->tls_server_name;
-    if (name->data && !is_host((ki_str){ name->data, name->size }) &&
-        strspn(name->data, "0123456789abcdefABCDEF:.") != name->size)
+    if (name->data && !is_host(ki_secret_text(name)) && strspn(name->data, "0123456789abcdefABCDEF:.") != name->size)
         return ki_error_set(err, KI_ERR_CONFIG, "tls-server-name: not a host name");
     const ki_secret *space = &config->namespace_name;
     bool is_label = space->size <= LABEL_LIMIT;
@@ -185,23 +174,25 @@ static ki_status check_names(const ki_config *config, ki_error *err) {
 /* --- identity ----------------------------------------------------------------------------------------------------- */
 
 static ki_status check_header(const ki_secret *text, const char *field, ki_error *err) {
-    if (has_control(text))
+    if (ki_secret_has_control(text))
         return ki_error_set(err, KI_ERR_CONFIG, "%s: has a line end or another control character", field);
     if (text->size > KI_CONFIG_HEADER_LIMIT)
         return ki_error_set(err, KI_ERR_CONFIG, "%s: longer than %d bytes", field, KI_CONFIG_HEADER_LIMIT);
     return KI_OK;
 }
 
-static ki_status check_impersonation(const ki_config *config, ki_error *err) {
-    const char *alone = config->impersonate_uid.data       ? "as-uid"
-                        : config->impersonate_groups.count ? "as-groups"
-                        : config->impersonate_extra.count  ? "as-user-extra"
-                                                           : NULL;
-    if (alone && !config->impersonate_user.data)
-        return ki_error_set(err, KI_ERR_CONFIG, "%s: without as; name the user to impersonate", alone);
-    ki_status status = check_header(&config->impersonate_user, "as", err);
-    if (!status)
-        status = check_header(&config->impersonate_uid, "as-uid", err);
+static ki_status check_headers(const ki_config *config, ki_error *err) {
+    const struct {
+        const ki_secret *text;
+        const char *field;
+    } headers[] = { { &config->token, "token" },
+                    { &config->username, "username" },
+                    { &config->password, "password" },
+                    { &config->impersonate_user, "as" },
+                    { &config->impersonate_uid, "as-uid" } };
+    ki_status status = KI_OK;
+    for (size_t i = 0; !status && i < sizeof headers / sizeof *headers; i++)
+        status = check_header(headers[i].text, headers[i].field, err);
     for (size_t i = 0; !status && i < config->impersonate_groups.count; i++)
         status = check_header(&config->impersonate_groups.items[i], "as-groups", err);
     for (size_t i = 0; !status && i < config->impersonate_extra.count; i++) {
@@ -215,43 +206,42 @@ static ki_status check_impersonation(const ki_config *config, ki_error *err) {
     return status;
 }
 
-/* Checks that the text has a PEM block. Only the connection validates certificates. */
-static ki_status check_pem(const ki_secret *pem, const ki_secret *file, const char *field, ki_error *err) {
-    if (!pem->data || ki_pem_has_block((ki_str){ pem->data, pem->size }))
-        return KI_OK;
-    return ki_error_set(err, KI_ERR_CONFIG,
-                        "%s: %s has no PEM block (-----BEGIN ...); openssl can convert other formats", field,
-                        file->data ? file->data : "the data");
+static ki_status check_impersonation(const ki_config *config, ki_error *err) {
+    const char *alone = config->impersonate_uid.data       ? "as-uid"
+                        : config->impersonate_groups.count ? "as-groups"
+                        : config->impersonate_extra.count  ? "as-user-extra"
+                                                           : NULL;
+    return !alone || config->impersonate_user.data
+               ? KI_OK
+               : ki_error_set(err, KI_ERR_CONFIG, "%s: without as; name the user to impersonate", alone);
 }
 
+/* Checks that each text has a PEM block. Only the connection validates certificates. */
 static ki_status check_pems(const ki_config *config, ki_error *err) {
-    ki_status status = check_pem(&config->ca, &config->ca_file, "certificate-authority", err);
-    if (!status && ki_key_pair_is_key_alone((ki_str){ config->ca.data, config->ca.size }))
-        status = ki_error_set(err, KI_ERR_CONFIG,
-                              "certificate-authority: %s has a private key and no certificate; name the authority's "
-                              "certificate",
-                              config->ca_file.data ? config->ca_file.data : "the data");
-    if (!status)
-        status = check_pem(&config->client_certificate, &config->client_certificate_file, "client-certificate", err);
-    if (!status)
-        status = check_pem(&config->client_key, &config->client_key_file, "client-key", err);
-    if (!status && ki_pem_is_encrypted((ki_str){ config->client_key.data, config->client_key.size }))
-        status = ki_error_set(err, KI_ERR_CONFIG,
-                              "client-key: %s has a password, which is not supported: openssl pkey removes it",
-                              config->client_key_file.data ? config->client_key_file.data : "the data");
-    if (!status)
-        status = ki_key_pair_check(&config->allocator, config, &config->client_certificate, &config->client_key, err);
-    return status;
+    const struct {
+        const ki_secret *pem, *file;
+        const char *field;
+    } pems[] = { { &config->ca, &config->ca_file, "certificate-authority" },
+                 { &config->client_certificate, &config->client_certificate_file, "client-certificate" },
+                 { &config->client_key, &config->client_key_file, "client-key" } };
+    for (size_t i = 0; i < sizeof pems / sizeof *pems; i++)
+        if (pems[i].pem->data && !ki_pem_has_block(ki_secret_text(pems[i].pem)))
+            return ki_error_set(err, KI_ERR_CONFIG,
+                                "%s: %s has no PEM block (-----BEGIN ...); openssl can convert other formats",
+                                pems[i].field, ki_secret_file(pems[i].file));
+    if (ki_key_pair_is_key_alone(ki_secret_text(&config->ca)))
+        return ki_error_set(err, KI_ERR_CONFIG,
+                            "certificate-authority: %s has a private key and no certificate; name the authority's "
+                            "certificate",
+                            ki_secret_file(&config->ca_file));
+    if (ki_pem_is_encrypted(ki_secret_text(&config->client_key)))
+        return ki_error_set(err, KI_ERR_CONFIG,
+                            "client-key: %s has a password, which is not supported: openssl pkey removes it",
+                            ki_secret_file(&config->client_key_file));
+    return ki_key_pair_check(&config->allocator, config, &config->client_certificate, &config->client_key, err);
 }
 
 static ki_status check_credentials(const ki_config *config, ki_error *err) {
-    ki_status status = check_header(&config->token, "token", err);
-    if (!status)
-        status = check_header(&config->username, "username", err);
-    if (!status)
-        status = check_header(&config->password, "password", err);
-    if (status)
-        return status;
     if ((config->token.data || config->token_file.data) && config->username.data)
         return ki_error_set(err, KI_ERR_CONFIG, "username: conflicts with token; keep one of them");
     if (config->password.data && !config->username.data)
@@ -301,7 +291,7 @@ static bool is_loopback(ki_str url) {
 bool ki_config_may_send_credentials(const ki_config *config) {
     if (ki_config_is_https(config))
         return true;
-    return config->credentials_over_loopback_http && is_loopback((ki_str){ config->server.data, config->server.size });
+    return config->credentials_over_loopback_http && is_loopback(ki_secret_text(&config->server));
 }
 
 static ki_status check_verification(const ki_config *config, ki_error *err) {
@@ -319,6 +309,8 @@ ki_status ki_config_check(ki_config *config, ki_error *err) {
         status = check_names(config, err);
     if (!status)
         status = check_verification(config, err);
+    if (!status)
+        status = check_headers(config, err);
     if (!status)
         status = check_credentials(config, err);
     if (!status && ki_config_is_https(config))

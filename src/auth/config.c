@@ -4,6 +4,7 @@
 
 #include "src/base/buffer.h"
 #include "src/base/error.h"
+#include "src/base/log.h"
 #include "src/base/memory.h"
 #include "src/base/options.h"
 
@@ -22,14 +23,6 @@ enum {
 
 static const char service_account[] = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/* Replaces control characters: a message is one line, and names from a file can contain anything. */
-static void make_one_line(char *text) {
-    for (; *text; text++) {
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            *text = '?';
-    }
-}
-
 const ki_config *ki_config_ref(const ki_config *config) {
     atomic_fetch_add(&((ki_config *)(uintptr_t)config)->more_owners, 1);
     return config;
@@ -39,33 +32,17 @@ void ki_config_free(ki_config *config) {
     if (!config || atomic_fetch_sub(&config->more_owners, 1) > 0)
         return;
     ki_allocator allocator = config->allocator;
-    ki_secret *const texts[] = { &config->server,
-                                 &config->namespace_name,
-                                 &config->user_agent,
-                                 &config->token,
-                                 &config->token_file,
-                                 &config->username,
-                                 &config->password,
-                                 &config->impersonate_user,
-                                 &config->impersonate_uid,
-                                 &config->ca,
-                                 &config->client_certificate,
-                                 &config->client_key,
-                                 &config->ca_file,
-                                 &config->client_certificate_file,
-                                 &config->client_key_file,
-                                 &config->ca_directory,
-                                 &config->tls_server_name,
-                                 &config->proxy_url,
-                                 &config->files,
-                                 &config->context,
-                                 &config->cluster,
-                                 &config->user,
-                                 &config->proxy_display,
-                                 &config->warnings };
+    ki_secret *const texts[] = { &config->server,          &config->namespace_name,
+                                 &config->user_agent,      &config->impersonate_user,
+                                 &config->impersonate_uid, &config->ca,
+                                 &config->ca_file,         &config->ca_directory,
+                                 &config->tls_server_name, &config->proxy_url,
+                                 &config->files,           &config->context,
+                                 &config->cluster,         &config->user,
+                                 &config->proxy_display,   &config->warnings };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         ki_secret_clear(&allocator, texts[i]);
-    ki_exec_config_clear(&allocator, &config->exec);
+    ki_config_clear_credentials(config);
     ki_secret_list_clear(&allocator, &config->impersonate_groups);
     ki_secret_pairs_clear(&allocator, &config->impersonate_extra);
     ki_free(&allocator, config);
@@ -147,14 +124,12 @@ void ki_config_warn(ki_config *config, const char *format, ...) {
     va_end(args);
     if (size < 0)
         return;
-    make_one_line(line);
+    ki_log_on_one_line(line);
     ki_buffer all;
     ki_buffer_init(&all, &config->allocator, KI_CONFIG_WARNINGS_LIMIT);
     ki_buffer_printf(&all, "%s%s%s", config->warnings.data ? config->warnings.data : "",
                      config->warnings.data ? "\n" : "", line);
-    if (!all.failed)
-        (void)ki_secret_set(&config->allocator, &config->warnings, (ki_str){ all.data, all.size }, NULL);
-    ki_buffer_free(&all);
+    (void)!ki_secret_take(&config->warnings, &all, "warnings:", NULL); /* the list stays as it is */
 }
 
 /* --- user agent --------------------------------------------------------------------------------------------------- */
@@ -174,18 +149,9 @@ static ki_status make_user_agent(ki_config *config, const char *given, ki_error 
     ki_buffer_init(&text, &config->allocator, USER_AGENT_LIMIT);
     ki_buffer_printf(&text, "%s%s (linux/%s) kinformer/%s", name, strchr(name, '/') ? "" : "/unknown", machine,
                      KI_VERSION);
-    ki_status status = text.failed;
-    if (status == KI_ERR_LIMIT)
-        ki_error_set(err, status, "user_agent: longer than %d bytes", USER_AGENT_LIMIT);
-    else if (status)
-        ki_error_no_memory(err, "reading the configuration");
-    else
-        status = ki_secret_set(&config->allocator, &config->user_agent, (ki_str){ text.data, text.size }, err);
-    ki_buffer_free(&text);
-    for (const char *c = name; !status && *c; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            status = ki_error_set(err, KI_ERR_CONFIG, "user_agent: has a control character");
-    }
+    ki_status status = ki_secret_take(&config->user_agent, &text, "user_agent:", err);
+    if (!status && ki_secret_has_control(&config->user_agent))
+        status = ki_error_set(err, KI_ERR_CONFIG, "user_agent: has a control character");
     return status;
 }
 
@@ -319,7 +285,7 @@ static ki_status make(const ki_config_options *given, const ki_in_cluster *where
     if (status) {
         ki_config_free(config);
         if (err)
-            make_one_line(err->message);
+            ki_log_on_one_line(err->message);
         return status;
     }
     *ret_config = config;

@@ -18,6 +18,14 @@ typedef struct ki_secret {
     size_t size;
 } ki_secret;
 
+static inline ki_str ki_secret_text(const ki_secret *secret) {
+    return (ki_str){ secret->data, secret->size };
+}
+/* Returns the path of a file for a message; of what came as data "the data". */
+static inline const char *ki_secret_file(const ki_secret *path) {
+    return path->data ? path->data : "the data";
+}
+
 /* A list of texts, each wiped before it is freed. */
 typedef struct ki_secret_list {
     ki_secret *items;
@@ -132,7 +140,12 @@ ki_status ki_config_absolute_path(const ki_allocator *allocator, ki_str folder, 
                                   ki_error *err);
 
 void ki_secret_clear(const ki_allocator *allocator, ki_secret *secret);
+/* Returns true if the text has a control character, which could end a header line or a request line. */
+bool ki_secret_has_control(const ki_secret *secret);
 ki_status ki_secret_set(const ki_allocator *allocator, ki_secret *secret, ki_str text, ki_error *err);
+/* Sets the secret to a buffer's text, and frees the buffer. Errors: KI_ERR_LIMIT ("WHAT longer than … bytes"),
+ * KI_ERR_NO_MEMORY. */
+ki_status ki_secret_take(ki_secret *secret, ki_buffer *from, const char *what, ki_error *err);
 
 /* Reads a whole file or pipe. `what` names it in messages: "certificate-authority". Errors: KI_ERR_NOT_FOUND,
  * KI_ERR_CONFIG (cannot be read, neither file nor pipe, a pipe without data), KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */

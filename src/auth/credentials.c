@@ -11,7 +11,6 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
-#include "src/engine/subprocess.h"
 
 #include <sys/stat.h>
 
@@ -65,39 +64,37 @@ void ki_credential_set_unref(ki_credential_set *set) {
 }
 
 static ki_status copy(const ki_allocator *allocator, ki_secret *to, const ki_secret *from, ki_error *err) {
-    return from->data ? ki_secret_set(allocator, to, (ki_str){ from->data, from->size }, err) : KI_OK;
+    return from->data ? ki_secret_set(allocator, to, ki_secret_text(from), err) : KI_OK;
 }
+
+static const ki_secret none;
 
 static bool is_same(const ki_secret *a, const ki_secret *b) {
-    return !a->data == !b->data && ki_str_equal((ki_str){ a->data, a->size }, (ki_str){ b->data, b->size });
+    return !a->data == !b->data && ki_str_equal(ki_secret_text(a), ki_secret_text(b));
 }
 
-/* Creates a copy of `like`, or an empty set if `like` is NULL. */
-static ki_status new_set(const ki_credentials *credentials, const ki_credential_set *like, ki_credential_set **ret_set,
+/* Creates a set of copies. */
+static ki_status new_set(const ki_credentials *credentials, const ki_secret *authorization, const ki_secret *ca,
+                         const ki_secret *certificate, const ki_secret *key, ki_credential_set **ret_set,
                          ki_error *err) {
     ki_credential_set *set = ki_alloc_zero(credentials->allocator, sizeof *set);
     if (!set)
         return ki_error_no_memory(err, "reading credentials");
     set->allocator = credentials->allocator;
     set->refs = 1;
-    set->tls_number = 1;
-    ki_status status = KI_OK;
-    if (like) {
-        set->tls_number = like->tls_number;
-        status = copy(set->allocator, &set->authorization, &like->authorization, err);
-        if (!status)
-            status = copy(set->allocator, &set->ca, &like->ca, err);
-        if (!status)
-            status = copy(set->allocator, &set->client_certificate, &like->client_certificate, err);
-        if (!status)
-            status = copy(set->allocator, &set->client_key, &like->client_key, err);
-    }
-    if (status) {
+    set->tls_number = credentials->set ? credentials->set->tls_number : 1;
+    ki_status status = copy(set->allocator, &set->authorization, authorization, err);
+    if (!status)
+        status = copy(set->allocator, &set->ca, ca, err);
+    if (!status)
+        status = copy(set->allocator, &set->client_certificate, certificate, err);
+    if (!status)
+        status = copy(set->allocator, &set->client_key, key, err);
+    if (status)
         ki_credential_set_unref(set);
-        return status;
-    }
-    *ret_set = set;
-    return KI_OK;
+    else
+        *ret_set = set;
+    return status;
 }
 
 /* Makes `set` the current set; takes its reference. */
@@ -146,8 +143,7 @@ static ki_status set_basic(ki_credential_set *set, const ki_config *config, ki_e
 static ki_status set_ca(const ki_credentials *credentials, ki_credential_set *set, const ki_secret *pem,
                         ki_error *err) {
     size_t count = 0, skipped = 0;
-    ki_status status =
-        ki_pem_certificates(set->allocator, (ki_str){ pem->data, pem->size }, &set->ca, &count, &skipped, err);
+    ki_status status = ki_pem_certificates(set->allocator, ki_secret_text(pem), &set->ca, &count, &skipped, err);
     if (!status && count == 0)
         status = copy(set->allocator, &set->ca, pem, err);
     if (!status && skipped)
@@ -165,26 +161,13 @@ static bool is_file(const ki_secret *path) {
     return path->data && stat(path->data, &info) == 0 && S_ISREG(info.st_mode);
 }
 
-static bool is_header_value(const ki_secret *text) {
-    for (size_t i = 0; i < text->size; i++) {
-        if ((unsigned char)text->data[i] < 0x20 || text->data[i] == 0x7f)
-            return false;
-    }
-    return true;
-}
-
-/* Logs the first failure of a file, until note_readable. */
-static void log_unreadable(ki_credentials *credentials, source from, const ki_error *err) {
-    if (credentials->is_unreadable[from])
-        return;
-    credentials->is_unreadable[from] = true;
-    ki_log_write(ki_engine_log(credentials->engine), KI_LOG_WARNING, "auth", "%s; keeping the previous content",
-                 ki_error_message(err));
-}
-
-/* Lets the next failure be logged. */
-static void note_readable(ki_credentials *credentials, source from) {
-    credentials->is_unreadable[from] = false;
+/* Logs the first failure of a file. `err` NULL: the file is readable; the next failure is logged. */
+static void note_file(ki_credentials *credentials, source from, const ki_error *err) {
+    bool was_unreadable = credentials->is_unreadable[from];
+    credentials->is_unreadable[from] = err != NULL;
+    if (err && !was_unreadable)
+        ki_log_write(ki_engine_log(credentials->engine), KI_LOG_WARNING, "auth", "%s; keeping the previous content",
+                     ki_error_message(err));
 }
 
 /* Sets the error for a token file that is not there (it may come: token_file_may_be_missing), or is no file. */
@@ -199,35 +182,36 @@ static void read_token_file(ki_credentials *credentials) {
     const ki_config *config = credentials->config;
     int64_t now = ki_engine_now(credentials->engine);
     ki_secret token = { NULL, 0 };
+    const ki_credential_set *old = credentials->set;
     ki_credential_set *set = NULL;
     ki_error err = KI_ERROR_INIT;
     ki_status status =
         is_file(&config->token_file)
             ? ki_secret_read_token(credentials->allocator, config->token_file.data, "tokenFile", &token, &err)
             : no_token_file(config->token_file.data, &err);
-    if (!status && !is_header_value(&token))
+    if (!status && ki_secret_has_control(&token))
         status = ki_error_set(&err, KI_ERR_CONFIG, "tokenFile: %s has a control character", config->token_file.data);
     if (!status && token.size > KI_CONFIG_HEADER_LIMIT)
         status = ki_error_set(&err, KI_ERR_CONFIG, "tokenFile: the token in %s is longer than %d bytes",
                               config->token_file.data, KI_CONFIG_HEADER_LIMIT);
     if (!status)
-        status = new_set(credentials, credentials->set, &set, &err);
+        status = new_set(credentials, &none, &old->ca, &old->client_certificate, &old->client_key, &set, &err);
     if (!status)
-        status = set_authorization(set, "Bearer ", (ki_str){ token.data, token.size }, &err);
+        status = set_authorization(set, "Bearer ", ki_secret_text(&token), &err);
     ki_secret_clear(credentials->allocator, &token);
-    bool has_one = credentials->set->authorization.data != NULL;
+    bool has_one = old->authorization.data != NULL;
     int64_t retry_s = has_one ? KI_TOKEN_FILE_RETRY_S : KI_TOKEN_FILE_MISSING_S;
     credentials->token_due = now + KI_SECONDS(status ? retry_s : KI_TOKEN_FILE_PERIOD_S);
     if (status) {
         ki_credential_set_unref(set);
         if (has_one)
-            log_unreadable(credentials, SOURCE_TOKEN, &err);
+            note_file(credentials, SOURCE_TOKEN, &err);
         err.category = KI_CATEGORY_CREDENTIALS;
         credentials->token_failure = err;
         return;
     }
-    note_readable(credentials, SOURCE_TOKEN);
-    if (is_same(&set->authorization, &credentials->set->authorization))
+    note_file(credentials, SOURCE_TOKEN, NULL);
+    if (is_same(&set->authorization, &old->authorization))
         ki_credential_set_unref(set);
     else
         put_set(credentials, set);
@@ -242,16 +226,14 @@ static ki_status reread(ki_credentials *credentials, source from, const ki_secre
     ki_error err = KI_ERROR_INIT;
     ki_secret pem = { NULL, 0 };
     ki_status status = ki_secret_read_file(credentials->allocator, path->data, what, &pem, &err);
-    if (!status && !ki_pem_has_block((ki_str){ pem.data, pem.size }))
+    if (!status && !ki_pem_has_block(ki_secret_text(&pem)))
         status = ki_error_set(&err, KI_ERR_CONFIG, "%s: %s has no PEM block", what, path->data);
-    if (status) {
+    note_file(credentials, from, status ? &err : NULL);
+    if (status)
         ki_secret_clear(credentials->allocator, &pem);
-        log_unreadable(credentials, from, &err);
-        return status;
-    }
-    note_readable(credentials, from);
-    *ret_pem = pem;
-    return KI_OK;
+    else
+        *ret_pem = pem;
+    return status;
 }
 
 /* Reads the folder of authorities again. */
@@ -259,10 +241,7 @@ static ki_status reread_directory(ki_credentials *credentials, ki_secret *ret_pe
     ki_error err = KI_ERROR_INIT;
     ki_status status = ki_secret_read_directory(credentials->allocator, credentials->config->ca_directory.data,
                                                 "certificate_authority_directory", ret_pem, &err);
-    if (status)
-        log_unreadable(credentials, SOURCE_CA, &err);
-    else
-        note_readable(credentials, SOURCE_CA);
+    note_file(credentials, SOURCE_CA, status ? &err : NULL);
     return status;
 }
 
@@ -275,15 +254,11 @@ static bool take_files(ki_credentials *credentials, ki_secret *ca, const ki_secr
     if (!new_ca && !new_certificate && !new_key)
         return false;
     ki_credential_set *set = NULL;
-    ki_status status = new_set(credentials, old, &set, NULL);
-    if (!status && new_ca) {
-        ki_secret_clear(set->allocator, &set->ca);
+    ki_status status = new_set(credentials, &old->authorization, new_ca ? &none : &old->ca,
+                               certificate->data ? certificate : &old->client_certificate,
+                               key->data ? key : &old->client_key, &set, NULL);
+    if (!status && new_ca)
         status = set_ca(credentials, set, ca, NULL);
-    }
-    if (!status && new_certificate)
-        status = copy(set->allocator, &set->client_certificate, certificate, NULL);
-    if (!status && new_key)
-        status = copy(set->allocator, &set->client_key, key, NULL);
     if (status) {
         ki_credential_set_unref(set);
         return false; /* out of memory: the next check tries again */
@@ -334,11 +309,11 @@ static bool check_files(ki_credentials *credentials) {
     if (!unread && (certificate.data || key.data) &&
         ki_key_pair_check(allocator, config, certificate.data ? &certificate : &old->client_certificate,
                           key.data ? &key : &old->client_key, &err)) {
-        log_unreadable(credentials, SOURCE_PAIR, &err);
+        note_file(credentials, SOURCE_PAIR, &err);
         ki_secret_clear(allocator, &certificate);
         ki_secret_clear(allocator, &key);
     } else if (!unread) {
-        note_readable(credentials, SOURCE_PAIR);
+        note_file(credentials, SOURCE_PAIR, NULL);
     }
     bool changed = take_files(credentials, &ca, &certificate, &key);
     ki_secret_clear(allocator, &ca);
@@ -359,25 +334,14 @@ static void check_fired(ki_timer *timer, void *user) {
 static ki_status take_result(ki_credentials *credentials, const ki_exec_result *result, ki_error *err) {
     const ki_credential_set *old = credentials->set;
     ki_credential_set *set = NULL;
-    ki_status status = new_set(credentials, NULL, &set, err);
-    if (status)
-        return status;
-    set->tls_number = old ? old->tls_number : 1;
-    status = old ? copy(set->allocator, &set->ca, &old->ca, err) : KI_OK;
-    if (!status && !old && credentials->config->ca.data)
-        status = set_ca(credentials, set, &credentials->config->ca, err);
+    ki_status status = new_set(credentials, &none, &old->ca, &result->certificate, &result->key, &set, err);
     if (!status && result->token.data)
-        status = set_authorization(set, "Bearer ", (ki_str){ result->token.data, result->token.size }, err);
-    if (!status)
-        status = copy(set->allocator, &set->client_certificate, &result->certificate, err);
-    if (!status)
-        status = copy(set->allocator, &set->client_key, &result->key, err);
+        status = set_authorization(set, "Bearer ", ki_secret_text(&result->token), err);
     if (status) {
         ki_credential_set_unref(set);
         return status;
     }
-    if (old &&
-        (!is_same(&set->client_certificate, &old->client_certificate) || !is_same(&set->client_key, &old->client_key)))
+    if (!is_same(&set->client_certificate, &old->client_certificate) || !is_same(&set->client_key, &old->client_key))
         set->tls_number++;
     put_set(credentials, set);
     credentials->expires = result->expires;
@@ -408,7 +372,8 @@ static void plugin_ended(const ki_exec_result *result, const ki_error *err, void
 /* Returns true if the plugin's credentials have expired. They are used for KI_EXEC_RETRY_S in any case: credentials
  * that are already expired when they arrive would otherwise make the plugin run without end. */
 static bool has_expired(const ki_credentials *credentials) {
-    return credentials->expires != INT64_MAX && ki_wall_clock_seconds() > credentials->expires &&
+    return credentials->expires != INT64_MAX &&
+           ki_engine_wall_now(credentials->engine) / KI_SECONDS(1) > credentials->expires &&
            ki_engine_now(credentials->engine) >= credentials->responded_at + KI_SECONDS(KI_EXEC_RETRY_S);
 }
 
@@ -508,19 +473,13 @@ static bool needs_plugin(const ki_config *config) {
 static ki_status first_set(ki_credentials *credentials, ki_error *err) {
     const ki_config *config = credentials->config;
     ki_credential_set *set = NULL;
-    ki_status status = new_set(credentials, NULL, &set, err);
-    if (status)
-        return status;
-    if (config->ca.data)
+    ki_status status = new_set(credentials, &none, &none, &config->client_certificate, &config->client_key, &set, err);
+    if (!status && config->ca.data)
         status = set_ca(credentials, set, &config->ca, err);
     if (!status)
         status = copy(credentials->allocator, &credentials->ca_as_read, &config->ca, err);
-    if (!status)
-        status = copy(set->allocator, &set->client_certificate, &config->client_certificate, err);
-    if (!status)
-        status = copy(set->allocator, &set->client_key, &config->client_key, err);
     if (!status && config->token.data)
-        status = set_authorization(set, "Bearer ", (ki_str){ config->token.data, config->token.size }, err);
+        status = set_authorization(set, "Bearer ", ki_secret_text(&config->token), err);
     else if (!status && config->username.data)
         status = set_basic(set, config, err);
     if (status) {

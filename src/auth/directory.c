@@ -76,7 +76,7 @@ static ki_status append_file(const ki_allocator *allocator, const char *path, co
     if (status == KI_ERR_NOT_FOUND)
         return KI_OK; /* removed meanwhile */
     if (!status)
-        status = ki_pem_certificates(allocator, (ki_str){ text.data, text.size }, &certificates, &count, &skipped, err);
+        status = ki_pem_certificates(allocator, ki_secret_text(&text), &certificates, &count, &skipped, err);
     if (!status && count) {
         ki_buffer_append(all, certificates.data, certificates.size);
         ki_buffer_append_char(all, '\n');
@@ -86,37 +86,32 @@ static ki_status append_file(const ki_allocator *allocator, const char *path, co
     return status;
 }
 
-static ki_status append_files(const names *files, const char *path, const char *what, ki_buffer *all, ki_error *err) {
-    ki_status status = KI_OK;
-    for (size_t i = 0; !status && !all->failed && i < files->count; i++) {
+/* Appends the certificates of a folder's files, in the order of their names. */
+static ki_status append_folder(const ki_allocator *allocator, const char *path, const char *what, ki_buffer *all,
+                               ki_error *err) {
+    names files = { .allocator = allocator };
+    ki_status status = list_names(&files, path, what, err);
+    for (size_t i = 0; !status && !all->failed && i < files.count; i++) {
         ki_secret full = { NULL, 0 };
-        status = ki_config_absolute_path(files->allocator, ki_str_of(path), ki_str_of(files->items[i]), &full, err);
+        status = ki_config_absolute_path(allocator, ki_str_of(path), ki_str_of(files.items[i]), &full, err);
         if (!status)
-            status = append_file(files->allocator, full.data, what, all, err);
-        ki_secret_clear(files->allocator, &full);
+            status = append_file(allocator, full.data, what, all, err);
+        ki_secret_clear(allocator, &full);
     }
+    clear_names(&files);
     return status;
 }
 
 ki_status ki_secret_read_directory(const ki_allocator *allocator, const char *path, const char *what,
                                    ki_secret *ret_secret, ki_error *err) {
-    names files = { .allocator = allocator };
     ki_buffer all;
     ki_buffer_init(&all, allocator, KI_CONFIG_FILE_LIMIT);
-    ki_status status = list_names(&files, path, what, err);
-    if (!status)
-        status = append_files(&files, path, what, &all, err);
-    if (!status && all.failed == KI_ERR_LIMIT)
-        status = ki_error_set(err, KI_ERR_LIMIT, "%s: the certificates of %s are larger than %zu bytes", what, path,
-                              KI_CONFIG_FILE_LIMIT);
-    else if (!status && all.failed)
-        status = ki_error_no_memory(err, "reading a folder");
-    else if (!status && !all.size)
+    ki_status status = append_folder(allocator, path, what, &all, err);
+    if (!status && !all.failed && !all.size)
         status = ki_error_set(err, KI_ERR_CONFIG, "%s: no file of %s has a PEM certificate", what, path);
     if (!status)
-        status = ki_secret_set(allocator, ret_secret, (ki_str){ all.data, all.size }, err);
+        status = ki_secret_take(ret_secret, &all, "the certificates of a folder are", err);
     ki_buffer_free(&all);
-    clear_names(&files);
     return status;
 }
 
@@ -126,19 +121,6 @@ static ki_status skip_unreadable(ki_status status, ki_error *failure, ki_error *
         status = KI_OK;
     if (status && err)
         *err = *failure;
-    return status;
-}
-
-static ki_status append_folder(const ki_allocator *allocator, ki_str folder, ki_buffer *all, ki_error *err) {
-    names files = { .allocator = allocator };
-    ki_secret path = { NULL, 0 };
-    ki_status status = ki_secret_set(allocator, &path, folder, err);
-    if (!status)
-        status = list_names(&files, path.data, "SSL_CERT_DIR", err);
-    if (!status)
-        status = append_files(&files, path.data, "SSL_CERT_DIR", all, err);
-    clear_names(&files);
-    ki_secret_clear(allocator, &path);
     return status;
 }
 
@@ -153,17 +135,16 @@ ki_status ki_secret_read_authorities(const ki_allocator *allocator, const char *
     ki_str rest = ki_str_of(folders ? folders : "");
     while (!status && rest.data) {
         ki_str folder = ki_str_split(rest, ':', &rest);
+        ki_secret path = { NULL, 0 };
         if (folder.size)
-            status = skip_unreadable(append_folder(allocator, folder, &all, &failure), &failure, err);
+            status = ki_secret_set(allocator, &path, folder, err);
+        if (path.data)
+            status =
+                skip_unreadable(append_folder(allocator, path.data, "SSL_CERT_DIR", &all, &failure), &failure, err);
+        ki_secret_clear(allocator, &path);
     }
-    if (!status && all.failed == KI_ERR_LIMIT)
-        status =
-            ki_error_set(err, KI_ERR_LIMIT, "SSL_CERT_FILE, SSL_CERT_DIR: the certificates are larger than %zu bytes",
-                         KI_CONFIG_FILE_LIMIT);
-    else if (!status && all.failed)
-        status = ki_error_no_memory(err, "reading authorities");
-    if (!status && all.size)
-        status = ki_secret_set(allocator, ret_secret, (ki_str){ all.data, all.size }, err);
+    if (!status && (all.size || all.failed))
+        status = ki_secret_take(ret_secret, &all, "SSL_CERT_FILE, SSL_CERT_DIR: the certificates are", err);
     ki_buffer_free(&all);
     return status;
 }

@@ -9,10 +9,6 @@
 #include "src/base/rfc3339.h"
 #include "src/object/json.h"
 
-static ki_str text_of(const ki_secret *secret) {
-    return (ki_str){ secret->data, secret->size };
-}
-
 static void append_text_field(ki_buffer *out, const char *name, ki_str value) {
     ki_buffer_printf(out, ",\"%s\":", name);
     ki_buffer_append_json_string(out, value);
@@ -20,30 +16,30 @@ static void append_text_field(ki_buffer *out, const char *name, ki_str value) {
 
 static void append_cluster(const ki_config *config, ki_buffer *out) {
     ki_buffer_append_string(out, ",\"cluster\":{\"server\":");
-    ki_buffer_append_json_string(out, text_of(&config->server));
+    ki_buffer_append_json_string(out, ki_secret_text(&config->server));
     if (config->tls_server_name.data)
-        append_text_field(out, "tls-server-name", text_of(&config->tls_server_name));
+        append_text_field(out, "tls-server-name", ki_secret_text(&config->tls_server_name));
     if (config->insecure_skip_tls_verify)
         ki_buffer_append_string(out, ",\"insecure-skip-tls-verify\":true");
     if (config->ca.data) {
         ki_buffer_append_string(out, ",\"certificate-authority-data\":\"");
-        ki_base64_encode(out, text_of(&config->ca));
+        ki_base64_encode(out, ki_secret_text(&config->ca));
         ki_buffer_append_char(out, '"');
     }
     if (config->proxy_url.data)
-        append_text_field(out, "proxy-url", text_of(&config->proxy_url));
+        append_text_field(out, "proxy-url", ki_secret_text(&config->proxy_url));
     if (config->disable_compression)
         ki_buffer_append_string(out, ",\"disable-compression\":true");
     if (config->exec.cluster_extension.data) {
         ki_buffer_append_string(out, ",\"config\":");
-        ki_buffer_append_view(out, text_of(&config->exec.cluster_extension));
+        ki_buffer_append_view(out, ki_secret_text(&config->exec.cluster_extension));
     }
     ki_buffer_append_char(out, '}');
 }
 
 ki_status ki_exec_request(const ki_config *config, ki_buffer *out) {
     ki_buffer_append_string(out, "{\"kind\":\"ExecCredential\",\"apiVersion\":");
-    ki_buffer_append_json_string(out, text_of(&config->exec.api_version));
+    ki_buffer_append_json_string(out, ki_secret_text(&config->exec.api_version));
     ki_buffer_append_string(out, ",\"spec\":{\"interactive\":false");
     if (config->exec.provide_cluster_info)
         append_cluster(config, out);
@@ -67,16 +63,8 @@ static ki_status take_secret(const ki_allocator *allocator, yyjson_val *status, 
     return text.size ? ki_secret_set(allocator, ret_secret, text, err) : KI_OK;
 }
 
-static bool has_control(const ki_secret *text) {
-    for (size_t i = 0; i < text->size; i++) {
-        if ((unsigned char)text->data[i] < 0x20 || text->data[i] == 0x7f)
-            return true;
-    }
-    return false;
-}
-
 static ki_status check_pair(const ki_allocator *allocator, const ki_exec_result *result, ki_error *err) {
-    ki_str certificate = text_of(&result->certificate), key = text_of(&result->key);
+    ki_str certificate = ki_secret_text(&result->certificate), key = ki_secret_text(&result->key);
     ki_key_pair pair;
     if (!ki_pem_has_block(certificate) || !ki_pem_has_block(key))
         return ki_error_set(err, KI_ERR_CONFIG, "its status.%s has no PEM block (-----BEGIN ...)",
@@ -107,7 +95,7 @@ static ki_status take_status(const ki_allocator *allocator, yyjson_val *status, 
         failed = check_pair(allocator, result, err);
     if (failed)
         return failed;
-    if (has_control(&result->token))
+    if (ki_secret_has_control(&result->token))
         return ki_error_set(err, KI_ERR_CONFIG, "its status.token has a line end or another control character");
     if (result->token.size > KI_CONFIG_HEADER_LIMIT)
         return ki_error_set(err, KI_ERR_CONFIG, "its status.token is longer than %d bytes", KI_CONFIG_HEADER_LIMIT);

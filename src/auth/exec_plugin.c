@@ -3,6 +3,7 @@
 
 #include "src/base/assert.h"
 #include "src/base/error.h"
+#include "src/base/log.h"
 #include "src/base/memory.h"
 #include "src/engine/subprocess.h"
 
@@ -32,14 +33,6 @@ static const char info_name[] = "KUBERNETES_EXEC_INFO";
 
 /* --- errors ------------------------------------------------------------------------------------------------------- */
 
-/* Replaces control characters: a message is one line. */
-static void make_one_line(char *text) {
-    for (; *text; text++) {
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            *text = ' ';
-    }
-}
-
 /* Sets "exec plugin COMMAND: WHAT; REMEDY". The category is credentials for every status: the reader of the message
  * has to fix them. */
 static ki_status set_error(const ki_exec_plugin *plugin, ki_status status, const char *what, ki_error *err) {
@@ -57,7 +50,7 @@ static ki_status set_error(const ki_exec_plugin *plugin, ki_status status, const
     else
         ki_error_set(err, status, "exec plugin %.100s: %s; check %s", exec->command.data, what, place);
     if (err) {
-        make_one_line(err->message);
+        ki_log_on_one_line(err->message);
         err->category = KI_CATEGORY_CREDENTIALS;
     }
     return status;

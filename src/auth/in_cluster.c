@@ -15,13 +15,7 @@ static ki_status set_server(ki_config *config, const ki_in_cluster *where, ki_er
     ki_buffer url;
     ki_buffer_init(&url, &config->allocator, TEXT_LIMIT);
     ki_buffer_printf(&url, "https://%s%s%s:%s", is_ipv6 ? "[" : "", where->host, is_ipv6 ? "]" : "", where->port);
-    ki_status status = url.failed;
-    if (status)
-        ki_error_set(err, status, "KUBERNETES_SERVICE_HOST is too long, or out of memory");
-    else
-        status = ki_secret_set(&config->allocator, &config->server, (ki_str){ url.data, url.size }, err);
-    ki_buffer_free(&url);
-    return status;
+    return ki_secret_take(&config->server, &url, "KUBERNETES_SERVICE_HOST is", err);
 }
 
 typedef ki_status (*read_function)(const ki_allocator *allocator, const char *path, const char *what,

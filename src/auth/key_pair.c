@@ -12,11 +12,6 @@ typedef enum key_kind {
     KEY_EC
 } key_kind;
 
-typedef struct public_key {
-    key_kind kind;
-    ki_str value; /* RSA: the modulus without leading zeros; EC: the point; size 0: unknown */
-} public_key;
-
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
 static key_kind kind_of(ki_str algorithm) {
@@ -30,14 +25,6 @@ static key_kind kind_of(ki_str algorithm) {
     return ki_str_equal(id, (ki_str){ ec, sizeof ec - 1 }) ? KEY_EC : KEY_OTHER;
 }
 
-static ki_str without_zeros(ki_str number) {
-    while (number.size && number.data[0] == 0) {
-        number.data++;
-        number.size--;
-    }
-    return number;
-}
-
 /* Reads a bit string of whole bytes. */
 static bool take_bits(ki_str *der, ki_str *ret_bytes) {
     ki_str bits;
@@ -47,95 +34,57 @@ static bool take_bits(ki_str *der, ki_str *ret_bytes) {
     return true;
 }
 
-/* Reads a certificate's public key. */
-static bool read_certificate(ki_str der, public_key *ret_key) {
+/* Reads a certificate's public key: the modulus of RSA, as its key has it, too; else all of the key. */
+static bool read_certificate(ki_str der, key_kind *ret_kind, ki_str *ret_key) {
     ki_certificate certificate;
-    ki_str algorithm, bits;
+    ki_str algorithm, numbers;
     if (!ki_certificate_read(der, &certificate) || !ki_der_take(&certificate.public_key, KI_DER_SEQUENCE, &algorithm) ||
-        !take_bits(&certificate.public_key, &bits))
+        !take_bits(&certificate.public_key, ret_key))
         return false;
-    public_key key = { kind_of(algorithm), bits };
-    if (key.kind == KEY_RSA) {
-        ki_str numbers, modulus;
-        if (!ki_der_take(&bits, KI_DER_SEQUENCE, &numbers) || !ki_der_take(&numbers, KI_DER_INTEGER, &modulus))
-            return false;
-        key.value = without_zeros(modulus);
+    *ret_kind = kind_of(algorithm);
+    return *ret_kind != KEY_RSA ||
+           (ki_der_take(ret_key, KI_DER_SEQUENCE, &numbers) && ki_der_take(&numbers, KI_DER_INTEGER, ret_key));
+}
+
+/* Reads the kind of a private key, and takes it out of a PrivateKeyInfo (RFC 5958 §2). */
+static bool unwrap(ki_str type, ki_str *der, key_kind *ret_kind) {
+    ki_str fields, version, algorithm;
+    *ret_kind = ki_str_equals(type, "RSA PRIVATE KEY") ? KEY_RSA : KEY_EC;
+    if (*ret_kind == KEY_RSA || ki_str_equals(type, "EC PRIVATE KEY"))
+        return true;
+    if (!ki_str_equals(type, "PRIVATE KEY") || !ki_der_take(der, KI_DER_SEQUENCE, &fields) ||
+        !ki_der_take(&fields, KI_DER_INTEGER, &version) || !ki_der_take(&fields, KI_DER_SEQUENCE, &algorithm) ||
+        !ki_der_take(&fields, KI_DER_OCTET_STRING, der))
+        return false;
+    *ret_kind = kind_of(algorithm);
+    return true;
+}
+
+/* Returns the public point of an ECPrivateKey (RFC 5915 §3), which is optional. */
+static ki_str point_of(ki_str der) {
+    ki_str fields, skipped, point = { NULL, 0 };
+    if (ki_der_take(&der, KI_DER_SEQUENCE, &fields) && ki_der_take(&fields, KI_DER_INTEGER, &skipped) &&
+        ki_der_take(&fields, KI_DER_OCTET_STRING, &skipped)) {
+        ki_der_take(&fields, KI_DER_CONTEXT_0, &skipped);
+        if (ki_der_take(&fields, KI_DER_CONTEXT_1, &skipped))
+            (void)take_bits(&skipped, &point);
     }
-    *ret_key = key;
-    return true;
+    return point;
 }
 
-/* Reads an RSAPrivateKey (RFC 8017 §A.1.2). */
-static bool read_rsa(ki_str der, public_key *ret_key) {
-    ki_str numbers, version, modulus;
-    if (!ki_der_take(&der, KI_DER_SEQUENCE, &numbers) || !ki_der_take(&numbers, KI_DER_INTEGER, &version) ||
-        !ki_der_take(&numbers, KI_DER_INTEGER, &modulus))
-        return false;
-    *ret_key = (public_key){ KEY_RSA, without_zeros(modulus) };
-    return true;
-}
-
-/* Reads an ECPrivateKey (RFC 5915 §3); its public point is optional. */
-static bool read_ec(ki_str der, public_key *ret_key) {
-    ki_str fields, skipped, point;
-    if (!ki_der_take(&der, KI_DER_SEQUENCE, &fields) || !ki_der_take(&fields, KI_DER_INTEGER, &skipped) ||
-        !ki_der_take(&fields, KI_DER_OCTET_STRING, &skipped))
-        return false;
-    ki_der_take(&fields, KI_DER_CONTEXT_0, &skipped);
-    *ret_key = (public_key){ KEY_EC, { NULL, 0 } };
-    if (ki_der_take(&fields, KI_DER_CONTEXT_1, &skipped) && take_bits(&skipped, &point))
-        ret_key->value = point;
-    return true;
-}
-
-/* Reads a PrivateKeyInfo (RFC 5958 §2) around an RSA key, an EC key or another key. */
-static bool read_wrapped(ki_str der, public_key *ret_key) {
-    ki_str fields, version, algorithm, inner;
-    if (!ki_der_take(&der, KI_DER_SEQUENCE, &fields) || !ki_der_take(&fields, KI_DER_INTEGER, &version) ||
-        !ki_der_take(&fields, KI_DER_SEQUENCE, &algorithm) || !ki_der_take(&fields, KI_DER_OCTET_STRING, &inner))
-        return false;
-    switch (kind_of(algorithm)) {
-    case KEY_RSA:
-        return read_rsa(inner, ret_key);
-    case KEY_EC:
-        return read_ec(inner, ret_key);
-    case KEY_OTHER:
-        break;
-    }
-    *ret_key = (public_key){ KEY_OTHER, { NULL, 0 } };
-    return true;
-}
-
-static bool read_key(ki_str type, ki_str der, public_key *ret_key) {
-    if (ki_str_equals(type, "RSA PRIVATE KEY"))
-        return read_rsa(der, ret_key);
-    if (ki_str_equals(type, "EC PRIVATE KEY"))
-        return read_ec(der, ret_key);
-    return ki_str_equals(type, "PRIVATE KEY") && read_wrapped(der, ret_key);
-}
-
-/* Returns true for the uncompressed and the hybrid form (X9.62), by the first byte. */
-static bool has_both_coordinates(ki_str point) {
-    return point.data[0] == 4 || point.data[0] == 6 || point.data[0] == 7;
-}
-
-/* Compares two points. If one of them has one coordinate only, compares that: it determines the point except for the
- * sign. */
-static bool is_same_point(ki_str a, ki_str b) {
-    bool both_of_a = has_both_coordinates(a), both_of_b = has_both_coordinates(b);
-    size_t of_a = both_of_a ? (a.size - 1) / 2 : a.size - 1, of_b = both_of_b ? (b.size - 1) / 2 : b.size - 1;
-    if (a.data[0] == b.data[0])
-        return ki_str_equal(a, b);
-    return of_a == of_b && memcmp(a.data + 1, b.data + 1, both_of_a && both_of_b ? 2 * of_a : of_a) == 0;
-}
-
-static ki_key_pair compare(const public_key *a, const public_key *b) {
-    if (a->kind != b->kind)
-        return KI_KEY_PAIR_DIFFERS;
-    if (a->kind == KEY_OTHER || !a->value.size || !b->value.size)
+static ki_key_pair compare(ki_str certificate, ki_str type, ki_str key) {
+    key_kind kind, other;
+    ki_str public_key;
+    if (!read_certificate(certificate, &kind, &public_key) || !unwrap(type, &key, &other))
         return KI_KEY_PAIR_UNKNOWN;
-    bool is_same = a->kind == KEY_EC ? is_same_point(a->value, b->value) : ki_str_equal(a->value, b->value);
-    return is_same ? KI_KEY_PAIR_FITS : KI_KEY_PAIR_DIFFERS;
+    if (kind != other)
+        return KI_KEY_PAIR_DIFFERS;
+    if (kind == KEY_RSA && key.size && public_key.size)
+        return memmem(key.data, key.size, public_key.data, public_key.size) ? KI_KEY_PAIR_FITS : KI_KEY_PAIR_DIFFERS;
+    ki_str point = kind == KEY_EC ? point_of(key) : (ki_str){ NULL, 0 };
+    if (!point.size || point.data[0] != public_key.data[0]) /* no point, or in another form (X9.62) */
+        return KI_KEY_PAIR_UNKNOWN;
+    return ki_str_equal(point, public_key) ? KI_KEY_PAIR_FITS : KI_KEY_PAIR_DIFFERS;
 }
 
 /* --- public ------------------------------------------------------------------------------------------------------- */
@@ -170,10 +119,8 @@ ki_status ki_key_pair_compare(const ki_allocator *allocator, ki_str certificate,
     ki_status status = ki_secret_decode_base64(allocator, certificate_block.body, &one, NULL);
     if (!status)
         status = ki_secret_decode_base64(allocator, key_block.body, &two, NULL);
-    public_key a, b;
-    if (!status && read_certificate((ki_str){ one.data, one.size }, &a) &&
-        read_key(key_block.type, (ki_str){ two.data, two.size }, &b))
-        *ret_pair = compare(&a, &b);
+    if (!status)
+        *ret_pair = compare(ki_secret_text(&one), key_block.type, ki_secret_text(&two));
     ki_secret_clear(allocator, &one);
     ki_secret_clear(allocator, &two);
     return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, "reading a key") : KI_OK;
@@ -189,15 +136,11 @@ ki_status ki_key_pair_check(const ki_allocator *allocator, const ki_config *conf
     if (!certificate->data || !key->data)
         return KI_OK;
     ki_key_pair pair;
-    ki_status status = ki_key_pair_compare(allocator, (ki_str){ certificate->data, certificate->size },
-                                           (ki_str){ key->data, key->size }, &pair, err);
+    ki_status status = ki_key_pair_compare(allocator, ki_secret_text(certificate), ki_secret_text(key), &pair, err);
     if (status)
         return status;
-    const char *certificate_file = config->client_certificate_file.data, *key_file = config->client_key_file.data;
-    if (!certificate_file)
-        certificate_file = "the data";
-    if (!key_file)
-        key_file = "the data";
+    const char *certificate_file = ki_secret_file(&config->client_certificate_file);
+    const char *key_file = ki_secret_file(&config->client_key_file);
     switch (pair) {
     case KI_KEY_PAIR_UNKNOWN:
     case KI_KEY_PAIR_FITS:

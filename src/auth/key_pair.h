@@ -14,7 +14,7 @@ typedef enum ki_key_pair {
 } ki_key_pair;
 
 /* Compares the first certificate and the first private key: RSA by modulus, elliptic curves by point if the key has
- * one. An Ed25519 key usually has no public key. Errors: KI_ERR_NO_MEMORY. */
+ * one of the same form. An Ed25519 key usually has no public key. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_key_pair_compare(const ki_allocator *allocator, ki_str certificate, ki_str key, ki_key_pair *ret_pair,
                               ki_error *err);
 

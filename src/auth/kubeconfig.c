@@ -57,6 +57,13 @@ ki_status ki_kubeconfig_text(const ki_kubeconfig_entry *from, const ki_yaml *map
     return KI_OK;
 }
 
+ki_status ki_kubeconfig_set_text(ki_config *config, const ki_kubeconfig_entry *from, const ki_yaml *map,
+                                 const char *field, ki_secret *ret_text, ki_error *err) {
+    ki_str text;
+    ki_status status = ki_kubeconfig_text(from, map, field, &text, err);
+    return status || !text.data ? status : ki_secret_set(&config->allocator, ret_text, text, err);
+}
+
 ki_status ki_kubeconfig_path(const ki_allocator *allocator, const ki_kubeconfig_entry *from, ki_str path,
                              ki_secret *ret_path, ki_error *err) {
     const char *slash = strrchr(from->file->path, '/');
@@ -103,13 +110,6 @@ ki_status ki_kubeconfig_pem(const ki_allocator *allocator, const ki_kubeconfig_e
 
 /* --- cluster ------------------------------------------------------------------------------------------------------ */
 
-static ki_status read_text(ki_config *config, const ki_kubeconfig_entry *from, const char *name, ki_secret *ret_text,
-                           ki_error *err) {
-    ki_str text;
-    ki_status status = ki_kubeconfig_text(from, from->map, name, &text, err);
-    return status || !text.data ? status : ki_secret_set(&config->allocator, ret_text, text, err);
-}
-
 static bool read_bool(const ki_kubeconfig_entry *from, const char *name) {
     const ki_yaml *value = ki_yaml_get(from->map, name);
     return value && ki_yaml_is_true(value->text);
@@ -117,11 +117,12 @@ static bool read_bool(const ki_kubeconfig_entry *from, const char *name) {
 
 static ki_status read_cluster(ki_config *config, const ki_kubeconfig_entry *cluster, const ki_config_options *options,
                               ki_error *err) {
-    ki_status status = read_text(config, cluster, "server", &config->server, err);
+    ki_status status = ki_kubeconfig_set_text(config, cluster, cluster->map, "server", &config->server, err);
     if (!status)
-        status = read_text(config, cluster, "tls-server-name", &config->tls_server_name, err);
+        status =
+            ki_kubeconfig_set_text(config, cluster, cluster->map, "tls-server-name", &config->tls_server_name, err);
     if (!status)
-        status = read_text(config, cluster, "proxy-url", &config->proxy_url, err);
+        status = ki_kubeconfig_set_text(config, cluster, cluster->map, "proxy-url", &config->proxy_url, err);
     config->disable_compression = read_bool(cluster, "disable-compression");
     ki_kubeconfig_warn_unknown(config, cluster, cluster->map, "", ki_kubeconfig_cluster_fields);
     /* The program's own TLS options replace the kubeconfig's. */
@@ -244,15 +245,9 @@ static ki_status set_files(ki_config *config, const ki_kubeconfig *self, ki_erro
     ki_buffer_init(&list, &config->allocator, (size_t)KI_KUBECONFIG_FILES_LIMIT * KI_CONFIG_PATH_LIMIT);
     for (size_t i = 0; i < self->count; i++)
         ki_buffer_printf(&list, "%s%s", i ? ":" : "", self->files[i].path);
-    ki_status status = list.failed;
-    if (status == KI_ERR_LIMIT)
-        ki_error_set(err, status, "KUBECONFIG: its paths are longer than %zu bytes", list.limit);
-    else if (status)
-        ki_error_no_memory(err, "reading the kubeconfig");
-    else if (list.size)
-        status = ki_secret_set(&config->allocator, &config->files, (ki_str){ list.data, list.size }, err);
-    ki_buffer_free(&list);
-    return status;
+    if (list.size || list.failed)
+        return ki_secret_take(&config->files, &list, "KUBECONFIG: its paths are", err);
+    return KI_OK;
 }
 
 /* Returns true if the kubeconfig's credentials are not used. */
@@ -269,7 +264,7 @@ static ki_status read_files(ki_config *config, const ki_kubeconfig *self, const 
     bool own = ignores_credentials(options);
     ki_status status = find_context(self, options, &of.context, err);
     if (!status && of.context.file)
-        status = read_text(config, &of.context, "namespace", &config->namespace_name, err);
+        status = ki_kubeconfig_set_text(config, &of.context, of.context.map, "namespace", &config->namespace_name, err);
     if (!status)
         status =
             select_entry(self, &of, options->cluster, "cluster", "clusters", options->server != NULL, &of.cluster, err);

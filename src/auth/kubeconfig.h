@@ -68,6 +68,9 @@ typedef struct ki_kubeconfig_entry {
 /* Reads a text; data is NULL if the field is absent or empty. */
 ki_status ki_kubeconfig_text(const ki_kubeconfig_entry *from, const ki_yaml *map, const char *field, ki_str *ret_text,
                              ki_error *err);
+/* The same, copied to `*ret_text`, which is untouched if the field is absent or empty. */
+ki_status ki_kubeconfig_set_text(ki_config *config, const ki_kubeconfig_entry *from, const ki_yaml *map,
+                                 const char *field, ki_secret *ret_text, ki_error *err);
 /* Sets KI_ERR_CONFIG with file, line and the field's full name. `map` has the field, or would have it. */
 ki_status ki_kubeconfig_bad(const ki_kubeconfig_entry *from, const ki_yaml *map, const char *field, ki_error *err,
                             const char *format, ...) KI_PRINTF(5, 6);

@@ -6,17 +6,10 @@
 
 static const char extension_name[] = "client.authentication.k8s.io/exec";
 
-static ki_status set_text(ki_config *config, const ki_kubeconfig_entry *user, const ki_yaml *exec, const char *name,
-                          ki_secret *ret_text, ki_error *err) {
-    ki_str text;
-    ki_status status = ki_kubeconfig_text(user, exec, name, &text, err);
-    return status || !text.data ? status : ki_secret_set(&config->allocator, ret_text, text, err);
-}
-
 static ki_status read_version(ki_config *config, const ki_kubeconfig_entry *user, const ki_yaml *exec, ki_error *err) {
     static const char *const known[] = { "client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1" };
     ki_secret *version = &config->exec.api_version;
-    ki_status status = set_text(config, user, exec, "exec.apiVersion", version, err);
+    ki_status status = ki_kubeconfig_set_text(config, user, exec, "exec.apiVersion", version, err);
     if (status)
         return status;
     if (!version->data)
@@ -116,12 +109,7 @@ static ki_status read_hint(ki_config *config, const ki_kubeconfig_entry *user, c
         else
             ki_buffer_append_char(&clean, (char)c);
     }
-    if (clean.failed)
-        status = ki_error_no_memory(err, "reading the kubeconfig");
-    else
-        status = ki_secret_set(&config->allocator, &config->exec.install_hint, (ki_str){ clean.data, clean.size }, err);
-    ki_buffer_free(&clean);
-    return status;
+    return ki_secret_take(&config->exec.install_hint, &clean, "exec.installHint is", err);
 }
 
 /* Reads the cluster's extension for plugins. */
@@ -139,15 +127,12 @@ static ki_status read_extension(ki_config *config, const ki_kubeconfig_entry *cl
     json.is_secret = true;
     ki_error why = KI_ERROR_INIT;
     ki_status status = ki_yaml_append_json(&json, found, &why);
-    if (status)
-        status = ki_error_set(err, status == KI_ERR_UNSUPPORTED ? KI_ERR_CONFIG : status,
-                              "kubeconfig %s: clusters[%.*s].extensions[%s]: %s", cluster->file->path,
-                              (int)cluster->name.size, cluster->name.data, extension_name, why.message);
-    else
-        status =
-            ki_secret_set(&config->allocator, &config->exec.cluster_extension, (ki_str){ json.data, json.size }, err);
+    if (!status)
+        return ki_secret_take(&config->exec.cluster_extension, &json, "an extension is", err);
     ki_buffer_free(&json);
-    return status;
+    return ki_error_set(err, status == KI_ERR_UNSUPPORTED ? KI_ERR_CONFIG : status,
+                        "kubeconfig %s: clusters[%.*s].extensions[%s]: %s", cluster->file->path,
+                        (int)cluster->name.size, cluster->name.data, extension_name, why.message);
 }
 
 ki_status ki_kubeconfig_read_exec(ki_config *config, const ki_kubeconfig_entry *user,

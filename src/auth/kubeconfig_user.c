@@ -6,13 +6,6 @@
 
 /* --- impersonation ------------------------------------------------------------------------------------------------ */
 
-static ki_status set_text(ki_config *config, const ki_kubeconfig_entry *user, const char *name, ki_secret *ret_text,
-                          ki_error *err) {
-    ki_str text;
-    ki_status status = ki_kubeconfig_text(user, user->map, name, &text, err);
-    return status || !text.data ? status : ki_secret_set(&config->allocator, ret_text, text, err);
-}
-
 static ki_status read_extra(ki_config *config, const ki_yaml *extra, ki_error *err) {
     const ki_yaml *key, *values, *value;
     ki_status status = KI_OK;
@@ -25,9 +18,9 @@ static ki_status read_extra(ki_config *config, const ki_yaml *extra, ki_error *e
 }
 
 ki_status ki_kubeconfig_read_impersonation(ki_config *config, const ki_kubeconfig_entry *user, ki_error *err) {
-    ki_status status = set_text(config, user, "as", &config->impersonate_user, err);
+    ki_status status = ki_kubeconfig_set_text(config, user, user->map, "as", &config->impersonate_user, err);
     if (!status)
-        status = set_text(config, user, "as-uid", &config->impersonate_uid, err);
+        status = ki_kubeconfig_set_text(config, user, user->map, "as-uid", &config->impersonate_uid, err);
     const ki_yaml *groups = ki_yaml_get(user->map, "as-groups"), *group;
     for (size_t i = 0; !status && (group = ki_yaml_at(groups, i)); i++)
         status = ki_secret_list_append(&config->allocator, &config->impersonate_groups, group->text, err);
@@ -41,7 +34,7 @@ ki_status ki_kubeconfig_read_impersonation(ki_config *config, const ki_kubeconfi
 /* Reads token and tokenFile. As in kubectl, the file's content wins if it can be read. */
 static ki_status read_token(ki_config *config, const ki_kubeconfig_entry *user, ki_error *err) {
     ki_str path;
-    ki_status status = set_text(config, user, "token", &config->token, err);
+    ki_status status = ki_kubeconfig_set_text(config, user, user->map, "token", &config->token, err);
     if (!status)
         status = ki_kubeconfig_text(user, user->map, "tokenFile", &path, err);
     if (status || !path.data)
@@ -68,9 +61,9 @@ static ki_status read_token(ki_config *config, const ki_kubeconfig_entry *user, 
 }
 
 static ki_status read_basic(ki_config *config, const ki_kubeconfig_entry *user, ki_error *err) {
-    ki_status status = set_text(config, user, "username", &config->username, err);
+    ki_status status = ki_kubeconfig_set_text(config, user, user->map, "username", &config->username, err);
     if (!status)
-        status = set_text(config, user, "password", &config->password, err);
+        status = ki_kubeconfig_set_text(config, user, user->map, "password", &config->password, err);
     if (status || (!config->username.data && !config->password.data))
         return status;
     if (config->token.data)

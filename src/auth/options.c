@@ -5,8 +5,36 @@
 
 #include <strings.h>
 
-static ki_status override_text(ki_config *config, ki_secret *secret, const char *text, ki_error *err) {
-    return text ? ki_secret_set(&config->allocator, secret, ki_str_of(text), err) : KI_OK;
+/* Returns NAME for "ns/NAME", as kubectl's flag does. */
+static const char *without_kind(const char *name) {
+    static const char *const kinds[] = { "namespaces/", "namespace/", "ns/" };
+    for (size_t i = 0; name && i < sizeof kinds / sizeof *kinds; i++) {
+        size_t size = strlen(kinds[i]);
+        if (strncasecmp(name, kinds[i], size) == 0 && name[size])
+            return name + size;
+    }
+    return name;
+}
+
+/* Overrides the texts that are given. */
+static ki_status override_texts(ki_config *config, const ki_config_options *options, ki_error *err) {
+    const struct {
+        ki_secret *secret;
+        const char *text;
+    } all[] = { { &config->server, options->server },
+                { &config->tls_server_name, options->tls_server_name },
+                { &config->proxy_url, options->proxy_url },
+                { &config->token, options->token },
+                { &config->username, options->username },
+                { &config->password, options->password },
+                { &config->impersonate_user, options->as },
+                { &config->impersonate_uid, options->as_uid },
+                { &config->namespace_name, without_kind(options->namespace_name) } };
+    ki_status status = KI_OK;
+    for (size_t i = 0; !status && i < sizeof all / sizeof *all; i++)
+        if (all[i].text)
+            status = ki_secret_set(&config->allocator, all[i].secret, ki_str_of(all[i].text), err);
+    return status;
 }
 
 /* Reads a file and stores its absolute path: it is read again later, perhaps from another working directory. */
@@ -29,27 +57,11 @@ static ki_status override_directory(ki_config *config, const char *path, ki_erro
 }
 
 static ki_status apply_cluster(ki_config *config, const ki_config_options *options, ki_error *err) {
-    const ki_allocator *allocator = &config->allocator;
     if (options->insecure_skip_tls_verify && options->certificate_authority)
         return ki_error_set(err, KI_ERR_CONFIG,
                             "insecure_skip_tls_verify conflicts with certificate_authority; keep one of them");
-    if (options->insecure_skip_tls_verify || options->certificate_authority ||
-        options->certificate_authority_directory) {
-        ki_secret_clear(allocator, &config->ca);
-        ki_secret_clear(allocator, &config->ca_file);
-        config->insecure_skip_tls_verify = options->insecure_skip_tls_verify;
-    }
-    if (options->server || options->tls_server_name || options->insecure_skip_tls_name_verify)
-        /* the name belonged to the replaced server, or is not looked at */
-        ki_secret_clear(allocator, &config->tls_server_name);
-    ki_status status = override_text(config, &config->server, options->server, err);
-    if (!status)
-        status = override_text(config, &config->tls_server_name, options->tls_server_name, err);
-    if (!status)
-        status = override_text(config, &config->proxy_url, options->proxy_url, err);
-    if (!status)
-        status = override_file(config, &config->ca, &config->ca_file, options->certificate_authority,
-                               "certificate_authority", err);
+    ki_status status = override_file(config, &config->ca, &config->ca_file, options->certificate_authority,
+                                     "certificate_authority", err);
     if (!status)
         status = override_directory(config, options->certificate_authority_directory, err);
     config->insecure_skip_tls_name_verify = options->insecure_skip_tls_name_verify;
@@ -58,11 +70,11 @@ static ki_status apply_cluster(ki_config *config, const ki_config_options *optio
 }
 
 static ki_status apply_token(ki_config *config, const ki_config_options *options, ki_error *err) {
-    ki_status status = override_text(config, &config->token, options->token, err);
-    if (status || !options->token_file)
-        return status;
+    if (!options->token_file)
+        return KI_OK;
     const ki_allocator *allocator = &config->allocator;
-    status = ki_config_absolute_path(allocator, KI_STR(""), ki_str_of(options->token_file), &config->token_file, err);
+    ki_status status =
+        ki_config_absolute_path(allocator, KI_STR(""), ki_str_of(options->token_file), &config->token_file, err);
     if (status)
         return status;
     ki_error why = KI_ERROR_INIT;
@@ -81,15 +93,7 @@ static ki_status apply_token(ki_config *config, const ki_config_options *options
 }
 
 static ki_status apply_credentials(ki_config *config, const ki_config_options *options, ki_error *err) {
-    bool is_given =
-        options->token || options->token_file || options->username || options->password || options->client_certificate;
-    if (is_given)
-        ki_config_clear_credentials(config);
     ki_status status = apply_token(config, options, err);
-    if (!status)
-        status = override_text(config, &config->username, options->username, err);
-    if (!status)
-        status = override_text(config, &config->password, options->password, err);
     if (!status)
         status = override_file(config, &config->client_certificate, &config->client_certificate_file,
                                options->client_certificate, "client_certificate", err);
@@ -101,23 +105,12 @@ static ki_status apply_credentials(ki_config *config, const ki_config_options *o
 
 static ki_status apply_impersonation(ki_config *config, const ki_config_options *options, ki_error *err) {
     const ki_allocator *allocator = &config->allocator;
-    if (options->as) { /* another user: the kubeconfig's groups do not apply */
-        ki_secret_clear(allocator, &config->impersonate_uid);
-        ki_secret_list_clear(allocator, &config->impersonate_groups);
-        ki_secret_pairs_clear(allocator, &config->impersonate_extra);
-    }
-    ki_status status = override_text(config, &config->impersonate_user, options->as, err);
-    if (!status)
-        status = override_text(config, &config->impersonate_uid, options->as_uid, err);
-    if (options->as_group_count)
-        ki_secret_list_clear(allocator, &config->impersonate_groups);
+    ki_status status = KI_OK;
     for (size_t i = 0; !status && i < options->as_group_count; i++) {
         if (!options->as_groups[i])
             return ki_error_set(err, KI_ERR_INVALID, "as_groups: number %zu is NULL", i);
         status = ki_secret_list_append(allocator, &config->impersonate_groups, ki_str_of(options->as_groups[i]), err);
     }
-    if (options->as_user_extra_count)
-        ki_secret_pairs_clear(allocator, &config->impersonate_extra);
     for (size_t i = 0; !status && i < options->as_user_extra_count; i++) {
         const ki_config_extra *extra = &options->as_user_extra[i];
         if (!extra->name || !extra->value)
@@ -128,26 +121,38 @@ static ki_status apply_impersonation(ki_config *config, const ki_config_options 
     return status;
 }
 
-/* Returns NAME for "ns/NAME", as kubectl's flag does. */
-static const char *without_kind(const char *name) {
-    static const char *const kinds[] = { "namespaces/", "namespace/", "ns/" };
-    for (size_t i = 0; name && i < sizeof kinds / sizeof *kinds; i++) {
-        size_t size = strlen(kinds[i]);
-        if (strncasecmp(name, kinds[i], size) == 0 && name[size])
-            return name + size;
+/* Removes what the options replace, and what belonged to that. */
+static void clear_overridden(ki_config *config, const ki_config_options *options) {
+    const ki_allocator *allocator = &config->allocator;
+    if (options->insecure_skip_tls_verify || options->certificate_authority ||
+        options->certificate_authority_directory) {
+        ki_secret_clear(allocator, &config->ca);
+        ki_secret_clear(allocator, &config->ca_file);
+        config->insecure_skip_tls_verify = options->insecure_skip_tls_verify;
     }
-    return name;
+    if (options->server ||
+        options->insecure_skip_tls_name_verify) /* the name was the replaced server's, or is unused */
+        ki_secret_clear(allocator, &config->tls_server_name);
+    if (options->token || options->token_file || options->username || options->password || options->client_certificate)
+        ki_config_clear_credentials(config);
+    if (options->as) /* another user: the kubeconfig's groups do not apply */
+        ki_secret_clear(allocator, &config->impersonate_uid);
+    if (options->as || options->as_group_count)
+        ki_secret_list_clear(allocator, &config->impersonate_groups);
+    if (options->as || options->as_user_extra_count)
+        ki_secret_pairs_clear(allocator, &config->impersonate_extra);
 }
 
 ki_status ki_config_apply_options(ki_config *config, const ki_config_options *options, ki_error *err) {
-    ki_status status = apply_cluster(config, options, err);
+    clear_overridden(config, options);
+    ki_status status = override_texts(config, options, err);
+    if (!status)
+        status = apply_cluster(config, options, err);
     config->credentials_over_loopback_http = options->credentials_over_loopback_http;
     if (!status)
         status = apply_credentials(config, options, err);
     if (!status)
         status = apply_impersonation(config, options, err);
-    if (!status)
-        status = override_text(config, &config->namespace_name, without_kind(options->namespace_name), err);
     config->requests_per_second = options->requests_per_second;
     config->request_burst = options->request_burst;
     config->watch_read_interval_ms = options->watch_read_interval_ms;

@@ -92,10 +92,8 @@ ki_status ki_pem_certificates(const ki_allocator *allocator, ki_str pem, ki_secr
         ki_buffer_append_view(&out, block.all);
         ki_buffer_append_char(&out, '\n');
     }
-    if (!status)
-        status = out.failed;
     if (!status && count)
-        status = ki_secret_set(allocator, ret_certificates, (ki_str){ out.data, out.size }, NULL);
+        status = ki_secret_take(ret_certificates, &out, "", NULL);
     ki_buffer_free(&out);
     if (status)
         return ki_error_no_memory(err, "reading certificates");

@@ -19,6 +19,15 @@ void ki_secret_clear(const ki_allocator *allocator, ki_secret *secret) {
     *secret = (ki_secret){ NULL, 0 };
 }
 
+bool ki_secret_has_control(const ki_secret *secret) {
+    for (size_t i = 0; i < secret->size; i++) {
+        unsigned char c = (unsigned char)secret->data[i];
+        if (c < 0x20 || c == 0x7f)
+            return true;
+    }
+    return false;
+}
+
 ki_status ki_secret_set(const ki_allocator *allocator, ki_secret *secret, ki_str text, ki_error *err) {
     char *copy = ki_strndup(allocator, text.data, text.size);
     if (!copy)
@@ -26,6 +35,18 @@ ki_status ki_secret_set(const ki_allocator *allocator, ki_secret *secret, ki_str
     ki_secret_clear(allocator, secret);
     *secret = (ki_secret){ copy, text.size };
     return KI_OK;
+}
+
+ki_status ki_secret_take(ki_secret *secret, ki_buffer *from, const char *what, ki_error *err) {
+    ki_status status = from->failed;
+    if (status == KI_ERR_LIMIT)
+        ki_error_set(err, status, "%s longer than %zu bytes", what, from->limit);
+    else if (status)
+        ki_error_no_memory(err, "reading the configuration");
+    else
+        status = ki_secret_set(from->allocator, secret, (ki_str){ from->data, from->size }, err);
+    ki_buffer_free(from);
+    return status;
 }
 
 void ki_secret_list_clear(const ki_allocator *allocator, ki_secret_list *list) {
@@ -113,15 +134,7 @@ ki_status ki_config_absolute_path(const ki_allocator *allocator, ki_str folder, 
     if (is_below && folder.data[folder.size - 1] != '/')
         ki_buffer_append_char(&joined, '/');
     ki_buffer_append_view(&joined, path);
-    ki_status status = joined.failed;
-    if (status == KI_ERR_LIMIT)
-        ki_error_set(err, status, "a path is longer than %d bytes", KI_CONFIG_PATH_LIMIT);
-    else if (status)
-        ki_error_no_memory(err, "reading the configuration");
-    else
-        status = ki_secret_set(allocator, ret_path, (ki_str){ joined.data, joined.size }, err);
-    ki_buffer_free(&joined);
-    return status;
+    return ki_secret_take(ret_path, &joined, "a path is", err);
 }
 
 static ki_status too_large(const char *what, const char *path, ki_error *err) {

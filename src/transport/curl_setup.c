@@ -39,24 +39,19 @@ static ki_status read_server(ki_curl_identity *identity, ki_error *err) {
     ki_buffer_init(&text, identity->allocator, KI_CURL_URL_LIMIT);
     ki_buffer_printf(&text, "https://%s%s%s:%d%.*s", is_v6 ? "[" : "", name, is_v6 ? "]" : "", parts.port,
                      (int)parts.path.size, parts.path.data);
-    ki_status status = text.failed
-                           ? ki_error_set(err, text.failed, "tls-server-name is not usable")
-                           : ki_secret_set(identity->allocator, &identity->base, (ki_str){ text.data, text.size }, err);
-    ki_buffer_reset(&text, text.capacity);
+    ki_status status = ki_secret_take(&identity->base, &text, "tls-server-name: the URL is", err);
     ki_buffer_printf(&text, "::%.*s:%d", (int)parts.host.size, parts.host.data, parts.port);
     if (!status) {
         identity->connect_to = text.failed ? NULL : curl_slist_append(NULL, text.data);
         status = identity->connect_to ? KI_OK : ki_error_no_memory(err, "making a transport");
     }
-    ki_buffer_reset(&text, text.capacity);
+    ki_buffer_free(&text);
     /* The Host header without tls-server-name: with the port unless it is 443. */
     ki_buffer_printf(&text, "Host: %.*s", (int)parts.host.size, parts.host.data);
     if (parts.port != HTTPS_PORT)
         ki_buffer_printf(&text, ":%d", parts.port);
     if (!status)
-        status = text.failed
-                     ? ki_error_no_memory(err, "making a transport")
-                     : ki_secret_set(identity->allocator, &identity->host, (ki_str){ text.data, text.size }, err);
+        return ki_secret_take(&identity->host, &text, "server: the host is", err);
     ki_buffer_free(&text);
     return status;
 }

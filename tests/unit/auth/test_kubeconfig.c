@@ -377,7 +377,7 @@ KUBECONFIG_TEST(another_kind_of_file_is_rejected) {
         const char *text, *message;
     } cases[] = { { "kind: Pod\n", "line 1: kind: is \"Pod\", not Config" },
                   { "kind: Config\napiVersion: v2\n", "line 2: apiVersion: is \"v2\", not v1" },
-                  { "current-context: 'a\tb'\n", "there is no context \"a?b\"" } };
+                  { "current-context: 'a\tb'\n", "there is no context \"a b\"" } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         folder_write("config", cases[i].text);
         ki_config *config = NULL;
