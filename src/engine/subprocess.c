@@ -1,8 +1,7 @@
 /* subprocess.c: spawns a program, reads its output, limits its time, kills and reaps it. Loop only.
  *
- * A pidfd reports its end, so that SIGCHLD does not matter; on a kernel without pidfd a timer polls. A process whose
- * group must be killed is killed before it is reaped: until it is reaped the kernel does not reuse the group's
- * number. */
+ * A timer polls for its end, so that SIGCHLD does not matter. A process whose group must be killed is killed before it
+ * is reaped: until it is reaped the kernel does not reuse the group's number. */
 #include "src/engine/subprocess.h"
 
 #include "src/base/assert.h"
@@ -16,14 +15,11 @@
 #include <spawn.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
-    READ_SIZE = 16 * 1024,
-    FIRST_CAPACITY = 4096
+    READ_SIZE = 16 * 1024
 };
 
 struct ki_subprocess {
@@ -31,24 +27,16 @@ struct ki_subprocess {
     const ki_allocator *allocator;
     ki_subprocess_options options; /* path, arguments and environment are invalid after start */
     pid_t pid;
-    int pid_fd; /* -1: no pidfd support */
     int output_fd, errors_fd;
-    ki_io pid_io, output_io, errors_io;
+    ki_io output_io, errors_io;
     ki_timer deadline;
-    ki_timer poll_timer; /* polls without a pidfd */
-    char *output;
-    size_t size, capacity;
+    ki_timer poll_timer;
+    ki_buffer output;
     char errors[KI_SUBPROCESS_ERRORS_KEPT];
     size_t errors_size;
     bool killed;
     ki_subprocess_end why; /* why it was killed */
 };
-
-int64_t ki_wall_clock_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec;
-}
 
 /* --- the end ------------------------------------------------------------------------------------------------------ */
 
@@ -64,14 +52,11 @@ static void stop_reading(ki_io *io, int *fd) {
 }
 
 static void free_process(ki_subprocess *process) {
-    stop_reading(&process->pid_io, &process->pid_fd);
     stop_reading(&process->output_io, &process->output_fd);
     stop_reading(&process->errors_io, &process->errors_fd);
     ki_timer_close(&process->deadline);
     ki_timer_close(&process->poll_timer);
-    if (process->output)
-        ki_wipe(process->output, process->capacity);
-    ki_free(process->allocator, process->output);
+    ki_buffer_free(&process->output);
     ki_wipe(process->errors, sizeof process->errors);
     ki_free(process->allocator, process);
 }
@@ -85,12 +70,6 @@ static void kill_all(ki_subprocess *process) {
 
 /* Waits for the killed process, for a limited time: a process in an uninterruptible system call does not end. */
 static void wait_for_killed(const ki_subprocess *process) {
-    if (process->pid_fd >= 0) {
-        struct pollfd gone = { .fd = process->pid_fd, .events = POLLIN };
-        poll(&gone, 1, KI_SUBPROCESS_KILLED_WAIT_MS);
-        waitpid(process->pid, NULL, WNOHANG);
-        return;
-    }
     for (int waited = 0; waited < KI_SUBPROCESS_KILLED_WAIT_MS; waited += KI_SUBPROCESS_POLL_MS) {
         if (waitpid(process->pid, NULL, WNOHANG) != 0)
             return; /* ended, or reaped by the host */
@@ -122,7 +101,7 @@ static void report_end(ki_subprocess *process, ki_subprocess_end end, int number
     const ki_subprocess_result result = {
         .end = process->killed ? process->why : end,
         .number = number,
-        .output = { process->output, process->size },
+        .output = { process->output.data, process->output.size },
         .errors = { process->errors, process->errors_size },
     };
     process->options.ended(&result, process->options.user);
@@ -131,37 +110,10 @@ static void report_end(ki_subprocess *process, ki_subprocess_end end, int number
 
 /* --- output ------------------------------------------------------------------------------------------------------- */
 
-/* Grows the output; wipes the old memory, which can have part of a token. */
-static bool grow(ki_subprocess *process, size_t need) {
-    KI_ASSERT(need <= process->options.output_limit && process->size <= process->capacity);
-    size_t capacity = process->capacity ? process->capacity : FIRST_CAPACITY;
-    while (capacity < need)
-        capacity *= 2;
-    if (capacity == process->capacity)
-        return true;
-    char *more = ki_alloc(process->allocator, capacity);
-    if (!more)
-        return false;
-    if (process->output) {
-        memcpy(more, process->output, process->size);
-        ki_wipe(process->output, process->capacity);
-    }
-    ki_free(process->allocator, process->output);
-    process->output = more;
-    process->capacity = capacity;
-    return true;
-}
-
 static void keep_output(ki_subprocess *process, const char *data, size_t size) {
-    KI_ASSERT(process->size <= process->options.output_limit);
-    if (size > process->options.output_limit - process->size) {
-        kill_for(process, KI_SUBPROCESS_TOO_MUCH);
-    } else if (!grow(process, process->size + size)) {
-        kill_for(process, KI_SUBPROCESS_NO_MEMORY);
-    } else {
-        memcpy(process->output + process->size, data, size);
-        process->size += size;
-    }
+    ki_status status = ki_buffer_append(&process->output, data, size);
+    if (status)
+        kill_for(process, status == KI_ERR_LIMIT ? KI_SUBPROCESS_TOO_MUCH : KI_SUBPROCESS_NO_MEMORY);
 }
 
 static void keep_errors(ki_subprocess *process, const char *data, size_t size) {
@@ -237,11 +189,6 @@ static void check_end(ki_subprocess *process) {
         report_end(process, KI_SUBPROCESS_SIGNALLED, WTERMSIG(status));
     else
         report_end(process, KI_SUBPROCESS_EXITED, WEXITSTATUS(status));
-}
-
-static void process_ended(ki_io *io, uint32_t events, void *user) {
-    (void)io, (void)events;
-    check_end(user);
 }
 
 static void poll_timer_fired(ki_timer *timer, void *user) {
@@ -346,11 +293,7 @@ static ki_status watch(ki_subprocess *process, ki_error *err) {
     ki_status status = ki_io_add(&process->output_io, engine, process->output_fd, EPOLLIN, output_ready, process, err);
     if (!status)
         status = ki_io_add(&process->errors_io, engine, process->errors_fd, EPOLLIN, output_ready, process, err);
-    process->pid_fd = (int)syscall(SYS_pidfd_open, process->pid, 0); /* close-on-exec by default */
-    if (!status && process->pid_fd >= 0)
-        status = ki_io_add(&process->pid_io, engine, process->pid_fd, EPOLLIN, process_ended, process, err);
-    else if (!status)
-        ki_timer_set(&process->poll_timer, ki_engine_now(engine) + KI_MILLISECONDS(KI_SUBPROCESS_POLL_MS));
+    ki_timer_set(&process->poll_timer, ki_engine_now(engine) + KI_MILLISECONDS(KI_SUBPROCESS_POLL_MS));
     ki_timer_set(&process->deadline, ki_engine_now(engine) + process->options.time_limit_ns);
     return status;
 }
@@ -365,7 +308,9 @@ ki_status ki_subprocess_start(ki_engine *engine, const ki_subprocess_options *op
     process->engine = engine;
     process->allocator = allocator;
     process->options = *options;
-    process->pid_fd = process->output_fd = process->errors_fd = -1;
+    process->output_fd = process->errors_fd = -1;
+    ki_buffer_init(&process->output, allocator, options->output_limit);
+    process->output.is_secret = true;
     ki_timer_init(&process->deadline, engine, deadline_passed, process);
     ki_timer_init(&process->poll_timer, engine, poll_timer_fired, process);
     int failed = spawn(process, options);

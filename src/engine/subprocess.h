@@ -12,7 +12,7 @@
 
 enum {
     KI_SUBPROCESS_ERRORS_KEPT = 1024,   /* bytes of standard error that are kept, the last ones */
-    KI_SUBPROCESS_POLL_MS = 20,         /* poll interval without pidfd */
+    KI_SUBPROCESS_POLL_MS = 20,         /* interval of looks for the end */
     KI_SUBPROCESS_KILLED_WAIT_MS = 5000 /* maximum wait for a killed process */
 };
 
@@ -54,9 +54,5 @@ ki_status ki_subprocess_start(ki_engine *engine, const ki_subprocess_options *op
 /* Kills the process without calling `ended`. Blocks until it has ended, normally a few milliseconds, at most
  * KI_SUBPROCESS_KILLED_WAIT_MS. NULL is allowed. */
 void ki_subprocess_cancel(ki_subprocess *process);
-
-/* Returns seconds since 1970 by the host's clock, which can jump: only for comparison with a date from elsewhere. Any
- * thread. */
-int64_t ki_wall_clock_seconds(void);
 
 #endif

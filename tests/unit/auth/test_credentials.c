@@ -5,6 +5,7 @@
 #include "src/auth/exec_plugin.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/engine/subprocess.h"
 #include "tests/support/fixture.h"
 #include "tests/support/folder.h"
 #include "tests/support/process.h"
@@ -472,8 +473,8 @@ static void wait_for_plugin(stage *self) {
     int before = self->changes;
     while (self->changes == before) {
         struct pollfd descriptor = { .fd = ki_engine_fd(self->clock.engine), .events = POLLIN };
-        poll(&descriptor, 1, 1000);
-        assert_int_equal(ki_engine_step(self->clock.engine, 0, NULL), KI_OK);
+        poll(&descriptor, 1, KI_SUBPROCESS_POLL_MS);
+        assert_true(test_engine_advance(&self->clock, KI_SUBPROCESS_POLL_MS));
     }
 }
 

@@ -3,6 +3,7 @@
 #include "src/auth/config.h"
 #include "src/auth/credentials.h"
 #include "src/base/memory.h"
+#include "src/engine/subprocess.h"
 #include "tests/support/test.h"
 #include "tests/support/test_engine.h"
 
@@ -92,8 +93,8 @@ static void use(const char *user) {
     if (ki_credentials_get(credentials, &set, &err) == KI_CREDENTIALS_PENDING) {
         while (changes == 0) {
             struct pollfd descriptor = { .fd = ki_engine_fd(clock.engine), .events = POLLIN };
-            poll(&descriptor, 1, 1000);
-            assert_int_equal(ki_engine_step(clock.engine, 0, NULL), KI_OK);
+            poll(&descriptor, 1, KI_SUBPROCESS_POLL_MS);
+            assert_true(test_engine_advance(&clock, KI_SUBPROCESS_POLL_MS));
         }
         assert_int_equal(ki_credentials_get(credentials, &set, &err), KI_CREDENTIALS_READY);
     }

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,34 +33,15 @@ typedef struct run {
     size_t size;
 } run;
 
-/* --- another kernel, and processes that do not die: in place of libc's functions ---------------------------------- */
+/* --- processes that do not die: in place of libc's functions ---------------------------------- */
 
-static bool no_pidfd, is_immortal;
+static bool is_immortal;
 static int polls, polled_ms;
 
 static void *real(const char *name) {
     void *found = dlsym(RTLD_NEXT, name);
     assert_non_null(found);
     return found;
-}
-
-long syscall(long number, ...) {
-    enum {
-        ARGUMENTS = 3
-    }; /* pidfd_open has two */
-    long arguments[ARGUMENTS];
-    va_list list;
-    va_start(list, number);
-    for (size_t i = 0; i < ARGUMENTS; i++)
-        arguments[i] = va_arg(list, long);
-    va_end(list);
-    if (number == SYS_pidfd_open && no_pidfd) {
-        errno = ENOSYS;
-        return -1;
-    }
-    long (*function)(long, ...);
-    *(void **)&function = real("syscall");
-    return function(number, arguments[0], arguments[1], arguments[2]);
 }
 
 pid_t waitpid(pid_t pid, int *status, int options) {
@@ -219,27 +199,16 @@ FOLDER_TEST(what_a_cancelled_program_has_started_ends_with_it) {
 
 /* A process that even SIGKILL does not end, as one in the middle of a dead disk's call. */
 TEST(what_cannot_be_killed_is_not_waited_for_for_ever) {
-    for (int with_pidfd = 0; with_pidfd < 2; with_pidfd++) {
-        run one;
-        no_pidfd = !with_pidfd;
-        assert_int_equal(start(&one, "sleep 1000", KI_SECONDS(PATIENCE_S), NULL), KI_OK);
-        is_immortal = true;
-        polls = polled_ms = 0;
-        ki_subprocess_cancel(one.process);
-        is_immortal = false;
-        assert_true(polls > 0);
-        assert_true(polled_ms <= KI_SUBPROCESS_KILLED_WAIT_MS);
-        ki_engine_free(one.engine);
-        assert_true(wait(NULL) > 0);
-    }
-    no_pidfd = false;
-}
-
-TEST(without_pidfds_all_of_it_holds_too) {
-    no_pidfd = true;
-    each_end_is_reported_as_it_was(state);
-    cancelling_leaves_nothing_behind(state);
-    no_pidfd = false;
+    run one;
+    assert_int_equal(start(&one, "sleep 1000", KI_SECONDS(PATIENCE_S), NULL), KI_OK);
+    is_immortal = true;
+    polls = polled_ms = 0;
+    ki_subprocess_cancel(one.process);
+    is_immortal = false;
+    assert_true(polls > 0);
+    assert_true(polled_ms <= KI_SUBPROCESS_KILLED_WAIT_MS);
+    ki_engine_free(one.engine);
+    assert_true(wait(NULL) > 0);
 }
 
 TEST(a_host_that_reaps_every_child_gets_the_output_all_the_same) {
