@@ -294,21 +294,16 @@ bool ki_config_may_send_credentials(const ki_config *config) {
     return config->credentials_over_loopback_http && is_loopback(ki_secret_text(&config->server));
 }
 
-static ki_status check_verification(const ki_config *config, ki_error *err) {
-    if (config->insecure_skip_tls_name_verify && config->insecure_skip_tls_verify)
-        return ki_error_set(err, KI_ERR_CONFIG,
-                            "insecure-skip-tls-name-verify: conflicts with insecure-skip-tls-verify; keep one of them");
-    return KI_OK;
-}
-
 ki_status ki_config_check(ki_config *config, ki_error *err) {
     ki_status status = check_server(config, err);
     if (!status)
         status = check_proxy(config, err);
     if (!status)
         status = check_names(config, err);
-    if (!status)
-        status = check_verification(config, err);
+    if (!status && config->insecure_skip_tls_name_verify && config->insecure_skip_tls_verify)
+        status =
+            ki_error_set(err, KI_ERR_CONFIG,
+                         "insecure-skip-tls-name-verify: conflicts with insecure-skip-tls-verify; keep one of them");
     if (!status)
         status = check_headers(config, err);
     if (!status)

@@ -161,28 +161,27 @@ static ki_status make_user_agent(ki_config *config, const char *given, ki_error 
 static ki_status check_given(const ki_config_options *given, ki_error *err) {
     const struct {
         const char *name;
-        const void *option;
-    } of_kubeconfig[] = {
-        { "kubeconfig", given->kubeconfig },
-        { "context", given->context },
-        { "cluster", given->cluster },
-        { "user", given->user },
+        bool is_set;
+        const char *other;
+        bool is_other_set;
+    } conflicts[] = {
+        { "no_kubeconfig", given->no_kubeconfig, "kubeconfig", given->kubeconfig },
+        { "no_kubeconfig", given->no_kubeconfig, "context", given->context },
+        { "no_kubeconfig", given->no_kubeconfig, "cluster", given->cluster },
+        { "no_kubeconfig", given->no_kubeconfig, "user", given->user },
+        { "certificate_authority_directory", given->certificate_authority_directory, "certificate_authority",
+          given->certificate_authority },
+        { "insecure_skip_tls_verify", given->insecure_skip_tls_verify, "certificate_authority_directory",
+          given->certificate_authority_directory },
+        { "insecure_skip_tls_verify", given->insecure_skip_tls_verify, "certificate_authority",
+          given->certificate_authority },
+        { "insecure_skip_tls_name_verify", given->insecure_skip_tls_name_verify, "tls_server_name",
+          given->tls_server_name },
     };
-    for (size_t i = 0; given->no_kubeconfig && i < sizeof of_kubeconfig / sizeof *of_kubeconfig; i++) {
-        if (of_kubeconfig[i].option)
-            return ki_error_set(err, KI_ERR_CONFIG, "no_kubeconfig conflicts with %s; keep one of them",
-                                of_kubeconfig[i].name);
-    }
-    if (given->certificate_authority_directory && given->certificate_authority)
-        return ki_error_set(err, KI_ERR_CONFIG,
-                            "certificate_authority_directory conflicts with certificate_authority; keep one of them");
-    if (given->certificate_authority_directory && given->insecure_skip_tls_verify)
-        return ki_error_set(
-            err, KI_ERR_CONFIG,
-            "insecure_skip_tls_verify conflicts with certificate_authority_directory; keep one of them");
-    if (given->insecure_skip_tls_name_verify && given->tls_server_name)
-        return ki_error_set(err, KI_ERR_CONFIG,
-                            "insecure_skip_tls_name_verify conflicts with tls_server_name; keep one of them");
+    for (size_t i = 0; i < sizeof conflicts / sizeof *conflicts; i++)
+        if (conflicts[i].is_set && conflicts[i].is_other_set)
+            return ki_error_set(err, KI_ERR_CONFIG, "%s conflicts with %s; keep one of them", conflicts[i].name,
+                                conflicts[i].other);
     if (given->token_file_may_be_missing && !given->token_file)
         return ki_error_set(err, KI_ERR_CONFIG, "token_file_may_be_missing: without token_file; name the file");
     return KI_OK;

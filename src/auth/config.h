@@ -29,7 +29,7 @@ static inline const char *ki_secret_file(const ki_secret *path) {
 /* A list of texts, each wiped before it is freed. */
 typedef struct ki_secret_list {
     ki_secret *items;
-    size_t count;
+    size_t count, capacity;
 } ki_secret_list;
 
 typedef struct ki_secret_pair {
@@ -39,7 +39,7 @@ typedef struct ki_secret_pair {
 
 typedef struct ki_secret_pairs {
     ki_secret_pair *items;
-    size_t count;
+    size_t count, capacity;
 } ki_secret_pairs;
 
 typedef enum ki_exec_interactive {

@@ -57,9 +57,6 @@ static ki_status override_directory(ki_config *config, const char *path, ki_erro
 }
 
 static ki_status apply_cluster(ki_config *config, const ki_config_options *options, ki_error *err) {
-    if (options->insecure_skip_tls_verify && options->certificate_authority)
-        return ki_error_set(err, KI_ERR_CONFIG,
-                            "insecure_skip_tls_verify conflicts with certificate_authority; keep one of them");
     ki_status status = override_file(config, &config->ca, &config->ca_file, options->certificate_authority,
                                      "certificate_authority", err);
     if (!status)

@@ -1,6 +1,7 @@
 /* secret.c: bytes that are wiped before they are freed, copied from text or read from a file. */
 #include "src/auth/config.h"
 
+#include "src/base/array.h"
 #include "src/base/base64.h"
 #include "src/base/buffer.h"
 #include "src/base/error.h"
@@ -74,24 +75,17 @@ void ki_exec_config_clear(const ki_allocator *allocator, ki_exec_config *exec) {
     ki_secret_pairs_clear(allocator, &exec->environment);
 }
 
-/* Makes room for one more item. The capacity is the next power of two. */
-static ki_status grow(const ki_allocator *allocator, void **items, size_t count, size_t size, ki_error *err) {
-    if (count >= KI_CONFIG_ITEMS_LIMIT)
-        return ki_error_set(err, KI_ERR_LIMIT, "a list of the configuration has more than %d entries",
-                            KI_CONFIG_ITEMS_LIMIT);
-    if (count & (count - 1))
-        return KI_OK;
-    void *larger = ki_realloc_array(allocator, *items, count ? 2 * count : 1, size);
-    if (!larger)
-        return ki_error_no_memory(err, "reading the configuration");
-    *items = larger;
-    return KI_OK;
+static ki_status check_count(size_t count, ki_error *err) {
+    return count < KI_CONFIG_ITEMS_LIMIT
+               ? KI_OK
+               : ki_error_set(err, KI_ERR_LIMIT, "a list of the configuration has more than %d entries",
+                              KI_CONFIG_ITEMS_LIMIT);
 }
 
 ki_status ki_secret_list_append(const ki_allocator *allocator, ki_secret_list *list, ki_str text, ki_error *err) {
-    void *items = list->items;
-    ki_status status = grow(allocator, &items, list->count, sizeof *list->items, err);
-    list->items = items;
+    ki_status status = check_count(list->count, err);
+    if (!status && KI_ARRAY_RESERVE(allocator, list->items, list->count, list->capacity))
+        status = ki_error_no_memory(err, "reading the configuration");
     ki_secret one = { NULL, 0 };
     if (!status)
         status = ki_secret_set(allocator, &one, text, err);
@@ -102,9 +96,9 @@ ki_status ki_secret_list_append(const ki_allocator *allocator, ki_secret_list *l
 
 ki_status ki_secret_pairs_append(const ki_allocator *allocator, ki_secret_pairs *pairs, ki_str name, ki_str value,
                                  ki_error *err) {
-    void *items = pairs->items;
-    ki_status status = grow(allocator, &items, pairs->count, sizeof *pairs->items, err);
-    pairs->items = items;
+    ki_status status = check_count(pairs->count, err);
+    if (!status && KI_ARRAY_RESERVE(allocator, pairs->items, pairs->count, pairs->capacity))
+        status = ki_error_no_memory(err, "reading the configuration");
     ki_secret_pair one = { { NULL, 0 }, { NULL, 0 } };
     if (!status)
         status = ki_secret_set(allocator, &one.name, name, err);

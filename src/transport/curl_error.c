@@ -55,11 +55,16 @@ static bool is_of_name(const char *detail) {
     return strstr(detail, "subject name") || strstr(detail, "does not match");
 }
 
+/* Returns true for OpenSSL's result of a certificate that is not valid at this time. */
+static bool is_by_time(CURL *easy, CURLINFO info) {
+    long result = 0;
+    curl_easy_getinfo(easy, info, &result);
+    return result == VERIFY_EXPIRED || result == VERIFY_NOT_YET_VALID;
+}
+
 /* Reports the certificate of an https proxy. As in Go, the config's authorities are the proxy's too. */
 static void proxy_verify_error(CURL *easy, const char *detail, const char *server, ki_error *err) {
-    long result = 0;
-    curl_easy_getinfo(easy, CURLINFO_PROXY_SSL_VERIFYRESULT, &result);
-    bool by_time = result == VERIFY_EXPIRED || result == VERIFY_NOT_YET_VALID;
+    bool by_time = is_by_time(easy, CURLINFO_PROXY_SSL_VERIFYRESULT);
     ki_error_set(err, KI_ERR_TLS, "connect to %s: the certificate of the proxy is not trusted: %.250s; %s", server,
                  detail,
                  by_time              ? "renew it, or check this machine's clock"
@@ -71,9 +76,7 @@ static void proxy_verify_error(CURL *easy, const char *detail, const char *serve
 static void verify_error(CURL *easy, const char *detail, const ki_config *config, ki_error *err) {
     const char *server = config->server.data;
     char file[FILE_SHOWN];
-    long result = 0;
-    curl_easy_getinfo(easy, CURLINFO_SSL_VERIFYRESULT, &result);
-    bool by_time = result == VERIFY_EXPIRED || result == VERIFY_NOT_YET_VALID;
+    bool by_time = is_by_time(easy, CURLINFO_SSL_VERIFYRESULT);
     bool by_name = is_of_name(detail);
     const char *remedy = by_time           ? "renew it, or check this machine's clock"
                          : by_name         ? "use a name in the certificate, or set tls-server-name"

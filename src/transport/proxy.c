@@ -13,8 +13,7 @@ enum {
     ADDRESS_LIMIT = 64, /* bytes of an address as text */
     HTTP_PORT = 80,
     HTTPS_PORT = 443,
-    SOCKS_PORT = 1080,
-    ESCAPE_SIZE = 3 /* bytes of "%2F" */
+    SOCKS_PORT = 1080
 };
 
 static bool begins_with(ki_str text, const char *prefix) {
@@ -174,20 +173,20 @@ ki_proxy_environment ki_proxy_environment_of_process(void) {
 }
 
 /* Appends a user and password. What is neither unreserved (RFC 3986 §2.3), an escape, nor the first colon is escaped:
- * versions of libcurl differ in how they read it. Returns the new end. */
-static char *put_user(char *out, ki_str user) {
-    bool in_password = false;
-    for (size_t i = 0; i < user.size; i++) {
-        char c = user.data[i];
-        bool is_unreserved = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                             strchr("-._~%", c) || (c == ':' && !in_password);
-        in_password = in_password || c == ':';
-        if (is_unreserved)
-            *out++ = c;
-        else
-            out += snprintf(out, ESCAPE_SIZE + 1, "%%%02X", (unsigned char)c);
+ * versions of libcurl differ in how they read it. */
+static void append_user(ki_buffer *out, ki_str user) {
+    ki_str password;
+    ki_str name = ki_str_split(user, ':', &password);
+    for (ki_str part = name;; part = password) {
+        for (size_t i = 0; i < part.size; i++)
+            if (part.data[i] == '%')
+                ki_buffer_append_char(out, '%');
+            else
+                ki_buffer_append_url(out, (ki_str){ part.data + i, 1 });
+        if (!password.data || part.data == password.data)
+            return;
+        ki_buffer_append_char(out, ':');
     }
-    return out;
 }
 
 /* Writes the URL for libcurl: with the port, since libcurl's default is another than Go's, and with socks5h. Such a
@@ -199,18 +198,16 @@ static ki_status put_url(const ki_allocator *allocator, ki_str url, size_t host,
     size_t user = strlen(scheme) - (is_socks ? 1 : 0);
     int port = is_socks ? SOCKS_PORT : is_https ? HTTPS_PORT : HTTP_PORT;
     ki_str name = split_port(without(url, host), &port);
-    size_t limit = ESCAPE_SIZE * url.size + sizeof "socks5h://:65535";
-    char *text = ki_alloc(allocator, limit);
-    if (!text)
-        return ki_error_no_memory(err, "making a transport");
-    char *end = text + snprintf(text, limit, "%s", scheme);
+    ki_buffer text;
+    ki_buffer_init(&text, allocator, 0);
+    text.is_secret = true;
+    ki_buffer_append_string(&text, scheme);
     if (host > user) {
-        end = put_user(end, (ki_str){ url.data + user, host - 1 - user });
-        *end++ = '@';
+        append_user(&text, (ki_str){ url.data + user, host - 1 - user });
+        ki_buffer_append_char(&text, '@');
     }
-    end += snprintf(end, limit - (size_t)(end - text), "%.*s:%d", (int)name.size, name.data, port);
-    *ret_url = (ki_secret){ text, (size_t)(end - text) };
-    return KI_OK;
+    ki_buffer_printf(&text, "%.*s:%d", (int)name.size, name.data, port);
+    return ki_secret_take(ret_url, &text, "", err);
 }
 
 /* Converts a proxy URL for libcurl. `is_loose`: the environment allows "proxy:8080" and socks5h. */
@@ -218,17 +215,15 @@ static ki_status take_url(const ki_allocator *allocator, const char *field, ki_s
                           ki_secret *ret_url, ki_error *err) {
     bool has_scheme = !is_loose || memmem(url.data, url.size, "://", 3);
     bool is_socks5h = is_loose && begins_with(url, "socks5h://");
-    size_t size = url.size + sizeof "http://", host = 0;
-    ki_secret copy = { ki_alloc(allocator, size), 0 };
-    if (!copy.data)
-        return ki_error_no_memory(err, "making a transport");
-    if (is_socks5h)
-        url = without(url, strlen("socks5h://"));
-    copy.size = (size_t)snprintf(copy.data, size, "%s%.*s",
-                                 is_socks5h   ? "socks5://"
-                                 : has_scheme ? ""
-                                              : "http://",
-                                 (int)url.size, url.data);
+    size_t host = 0;
+    ki_secret copy = { NULL, 0 };
+    ki_buffer text;
+    ki_buffer_init(&text, allocator, 0);
+    text.is_secret = true;
+    ki_buffer_append_string(&text, is_socks5h ? "socks5://" : has_scheme ? "" : "http://");
+    ki_buffer_append_view(&text, is_socks5h ? without(url, strlen("socks5h://")) : url);
+    if (ki_secret_take(&copy, &text, "", err))
+        return KI_ERR_NO_MEMORY;
     ki_status status = ki_config_check_proxy(&copy, field, &host, err);
     if (!status)
         status = put_url(allocator, (ki_str){ copy.data, copy.size }, host, ret_url, err);

@@ -24,45 +24,35 @@ bool ki_framer_is_partial(const ki_framer *framer) {
     return framer->in_value;
 }
 
-typedef enum progress {
-    INCOMPLETE,
-    COMPLETE
-} progress;
-
-/* Scans the bytes of an array or object. `*ret_used` is the number of bytes that belong to it. */
-static progress scan_container(ki_framer *framer, const char *data, size_t size, size_t *ret_used) {
-    size_t end = ki_json_find_end(&framer->walk, (ki_str){ data, size });
-    *ret_used = end ? end : size;
-    return end ? COMPLETE : INCOMPLETE;
-}
-
 static bool is_literal_char(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '+' ||
            c == '.';
 }
 
 /* Scans a string, which ends with its quote, or a number or literal, which ends before the first byte that cannot
- * belong to it. */
-static progress scan_scalar(ki_framer *framer, const char *data, size_t size, size_t *ret_used) {
+ * belong to it. Returns true at the end; `*ret_used` is the number of bytes that belong to it. */
+static bool scan_scalar(ki_framer *framer, const char *data, size_t size, size_t *ret_used) {
     size_t i = 0;
+    bool is_complete = false;
     if (!framer->walk.in_string) {
         while (i < size && is_literal_char(data[i]))
             i++;
         *ret_used = i;
-        return i < size ? COMPLETE : INCOMPLETE;
+        return i < size;
     }
-    for (; i < size; i++) {
-        if (framer->walk.escaped) {
-            framer->walk.escaped = false;
-        } else if (data[i] == '\\') {
-            framer->walk.escaped = true;
-        } else if (data[i] == '"') {
-            *ret_used = i + 1;
-            return COMPLETE;
-        }
+    for (; i < size && !is_complete; i++) {
+        is_complete = data[i] == '"' && !framer->walk.escaped;
+        framer->walk.escaped = data[i] == '\\' && !framer->walk.escaped;
     }
-    *ret_used = size;
-    return INCOMPLETE;
+    *ret_used = i;
+    return is_complete;
+}
+
+/* The same for an array or object. */
+static bool scan_container(ki_framer *framer, const char *data, size_t size, size_t *ret_used) {
+    size_t end = ki_json_find_end(&framer->walk, (ki_str){ data, size });
+    *ret_used = end ? end : size;
+    return end > 0;
 }
 
 static size_t sample_max(const ki_framer *framer) {
@@ -119,10 +109,10 @@ static ki_frame continue_value(ki_framer *framer, ki_str *chunk, size_t already,
     size_t used;
     const char *data = chunk->data + already;
     size_t size = chunk->size - already;
-    progress found =
+    bool is_complete =
         framer->in_scalar ? scan_scalar(framer, data, size, &used) : scan_container(framer, data, size, &used);
     used += already;
-    if (found == COMPLETE)
+    if (is_complete)
         return end_value(framer, chunk, used, ret_value);
     if (gather(framer, chunk->data, used))
         return KI_FRAME_NO_MEMORY;

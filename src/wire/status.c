@@ -2,7 +2,6 @@
 #include "src/wire/status.h"
 
 #include "src/base/error.h"
-#include "src/object/json.h"
 
 #include <stdio.h>
 
@@ -56,8 +55,14 @@ static void copy_line(char *to, size_t size, ki_str from) {
     to[used] = '\0';
 }
 
+int64_t ki_status_retry_after_ms(yyjson_val *root, int64_t header_ms) {
+    yyjson_val *seconds = yyjson_obj_get(yyjson_obj_get(root, "details"), "retryAfterSeconds");
+    bool has_some = yyjson_is_uint(seconds) && yyjson_get_uint(seconds) > 0 && yyjson_get_uint(seconds) <= INT32_MAX;
+    return header_ms < 0 && has_some ? (int64_t)yyjson_get_uint(seconds) * 1000 : header_ms;
+}
+
 /* Fills `err` from a Status; returns false if the body is not a Status. */
-static bool read_status(yyjson_val *root, int64_t header_retry_after_ms, ki_error *err, bool *ret_too_large) {
+static bool read_status(yyjson_val *root, ki_error *err, bool *ret_too_large) {
     if (!ki_str_equals(ki_json_string(root, "kind"), "Status"))
         return false;
     copy_line(err->reason, sizeof err->reason, ki_json_string(root, "reason"));
@@ -65,12 +70,8 @@ static bool read_status(yyjson_val *root, int64_t header_retry_after_ms, ki_erro
     yyjson_val *code = yyjson_obj_get(root, "code");
     if (!err->http_status && yyjson_is_uint(code) && yyjson_get_uint(code) < 1000)
         err->http_status = (int)yyjson_get_uint(code);
-    yyjson_val *details = yyjson_obj_get(root, "details");
-    yyjson_val *seconds = yyjson_obj_get(details, "retryAfterSeconds");
-    if (header_retry_after_ms < 0 && yyjson_is_uint(seconds) && yyjson_get_uint(seconds) <= INT32_MAX &&
-        yyjson_get_uint(seconds) > 0)
-        err->retry_after_ms = (int64_t)yyjson_get_uint(seconds) * 1000;
-    *ret_too_large = (strcmp(err->reason, "Timeout") == 0 && has_too_large_cause(details)) ||
+    err->retry_after_ms = ki_status_retry_after_ms(root, err->retry_after_ms);
+    *ret_too_large = (strcmp(err->reason, "Timeout") == 0 && has_too_large_cause(yyjson_obj_get(root, "details"))) ||
                      strstr(err->message, too_large_message);
     return true;
 }
@@ -103,7 +104,7 @@ ki_status ki_status_to_error(const ki_allocator *allocator, int http_status, ki_
     yyjson_doc *doc = NULL;
     /* Without memory, or if it is not JSON, the body is used as text: the error must be reported in any case. */
     if (body.size && *body.data == '{' && ki_json_parse(allocator, body, &doc, NULL) == KI_OK) {
-        is_status = read_status(yyjson_doc_get_root(doc), header_retry_after_ms, &result, &too_large);
+        is_status = read_status(yyjson_doc_get_root(doc), &result, &too_large);
         yyjson_doc_free(doc);
     }
     if (!result.message[0])

@@ -6,6 +6,7 @@
 #include <kinformer/error.h>
 
 #include "src/base/string_view.h"
+#include "src/object/json.h"
 
 enum {
     KI_STATUS_BODY_MAX = 64 * 1024 /* bytes of an error's body that are read */
@@ -21,5 +22,9 @@ enum {
  * characters in the server's message become spaces. */
 ki_status ki_status_to_error(const ki_allocator *allocator, int http_status, ki_str body, int64_t header_retry_after_ms,
                              ki_error *err);
+
+/* Returns details.retryAfterSeconds of a Status in milliseconds; `header_ms`, a Retry-After header's, if that is not -1
+ * or the Status has none. */
+int64_t ki_status_retry_after_ms(yyjson_val *root, int64_t header_ms);
 
 #endif

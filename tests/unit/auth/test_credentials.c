@@ -650,8 +650,8 @@ TEST(a_plugin_gets_what_the_config_says) {
                           "\"token\":\"t\""));
     ki_secret arguments[] = { { (char[]){ "x" }, 1 }, { (char[]){ "y" }, 1 } };
     ki_secret_pair environment[] = { { { (char[]){ "A" }, 1 }, { (char[]){ "b c" }, 3 } } };
-    self.config.exec.arguments = (ki_secret_list){ arguments, 2 };
-    self.config.exec.environment = (ki_secret_pairs){ environment, 1 };
+    self.config.exec.arguments = (ki_secret_list){ .items = arguments, .count = 2 };
+    self.config.exec.environment = (ki_secret_pairs){ .items = environment, .count = 1 };
     setenv("A", "the host's", 1);
     start(&self);
     assert_int_equal(ask(&self, NULL), KI_CREDENTIALS_PENDING);
