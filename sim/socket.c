@@ -36,6 +36,7 @@ static ki_status send(ki_transport *base, const ki_request *request, const ki_re
     }
     ki_request marked = *request;
     marked.content_type = requester;
+    transport->inner->meter = base->meter;
     return ki_transport_send(transport->inner, &marked, sink, ret_exchange, err);
 }
 

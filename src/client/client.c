@@ -28,7 +28,7 @@ void ki_client_limit_of(const ki_config *config, int per_second, int burst, int 
     *ret_burst = burst;
 }
 
-size_t ki_client_in_flight_of(int requests_in_flight) {
+static size_t in_flight_of(int requests_in_flight) {
     if (requests_in_flight < 0)
         return SIZE_MAX;
     return requests_in_flight ? (size_t)requests_in_flight : DEFAULT_IN_FLIGHT;
@@ -52,6 +52,8 @@ static void engine_ended(void *user) {
 
 static void set_up_on_loop(void *user) {
     ki_client *client = user;
+    if (client->throttle)
+        ki_throttle_init(client->throttle, client->engine, client->per_second, client->burst);
     ki_end_hook_set(&client->end_hook, client->engine, engine_ended, client);
 }
 
@@ -60,8 +62,7 @@ static void tear_down_on_loop(void *user) {
     ki_client_cancel_all(client);
     ki_end_hook_remove(&client->end_hook);
     ki_in_flight_close(&client->in_flight);
-    if (client->own_throttle)
-        ki_throttle_close(client->own_throttle);
+    ki_throttle_close(&client->own_throttle);
     if (client->owns_transport)
         ki_transport_free(client->transport);
 }
@@ -74,7 +75,6 @@ void ki_client_free_of(ki_client *client) {
     ki_engine_call(client->engine, tear_down_on_loop, client);
     ki_object_format_unref(client->format);
     ki_mutex_destroy(&client->mutex);
-    ki_free(allocator, client->own_throttle);
     ki_free(allocator, client);
     ki_engine_free(own_engine);
 }
@@ -95,19 +95,18 @@ ki_status ki_client_new_of(const ki_client_parts *parts, ki_client **ret_client,
     client->allocator = allocator;
     client->may_drive = parts->may_drive;
     client->transport = parts->transport;
-    client->throttle = parts->throttle;
+    ki_client_limit_of(parts->config, parts->requests_per_second, parts->request_burst, &client->per_second,
+                       &client->burst);
+    client->throttle = client->per_second < 0 ? NULL : &client->own_throttle;
     client->is_factorys = true;
     client->response_max = KI_CLIENT_RESPONSE_MAX;
-    ki_in_flight_init(&client->in_flight, parts->engine, parts->in_flight_max);
-    ki_status status = ki_mutex_init(&client->mutex, err);
-    if (status) {
-        ki_free(allocator, client);
-        return status;
-    }
-    status =
+    ki_in_flight_init(&client->in_flight, parts->engine, in_flight_of(parts->requests_in_flight));
+    ki_status status =
         ki_object_format_new(allocator, &KI_OBJECT_FORMAT_OPTIONS(.keep_managed_fields = true), &client->format, err);
+    if (!status)
+        status = ki_mutex_init(&client->mutex, err);
     if (status) {
-        ki_mutex_destroy(&client->mutex);
+        ki_object_format_unref(client->format);
         ki_free(allocator, client);
         return status;
     }
@@ -116,54 +115,12 @@ ki_status ki_client_new_of(const ki_client_parts *parts, ki_client **ret_client,
     return KI_OK;
 }
 
-typedef struct throttle_setup {
-    ki_throttle *throttle;
-    ki_engine *engine;
-    int per_second, burst;
-} throttle_setup;
-
-static void set_up_throttle(void *user) {
-    throttle_setup *setup = user;
-    ki_throttle_init(setup->throttle, setup->engine, setup->per_second, setup->burst);
-}
-
-static ki_status add_throttle(ki_client *client, int per_second, int burst, ki_error *err) {
-    if (per_second < 0)
-        return KI_OK;
-    client->own_throttle = ki_alloc_zero(client->allocator, sizeof *client->own_throttle);
-    if (!client->own_throttle)
-        return ki_error_no_memory(err, "making a client");
-    throttle_setup setup = { client->own_throttle, client->engine, per_second, burst };
-    ki_engine_call(client->engine, set_up_throttle, &setup);
-    client->throttle = client->own_throttle;
-    return KI_OK;
-}
-
-/* `transport` NULL: makes one for `config`. */
-static ki_status make(ki_engine *engine, const ki_config *config, ki_transport *transport,
-                      const ki_client_options *given, ki_client **ret_client, ki_error *err) {
-    const ki_client_parts parts = { .engine = engine,
-                                    .may_drive = !given->engine,
-                                    .transport = transport,
-                                    .in_flight_max = ki_client_in_flight_of(given->requests_in_flight) };
-    ki_client *client = NULL;
-    ki_status status = ki_client_new_of(&parts, &client, err);
-    if (status)
-        return status;
-    client->is_factorys = false;
-    int per_second, burst;
-    ki_client_limit_of(config, given->requests_per_second, given->request_burst, &per_second, &burst);
-    status = add_throttle(client, per_second, burst, err);
-    if (!status && !transport) {
-        status = ki_curl_transport_new(engine, config, &client->transport, err);
-        client->owns_transport = status == KI_OK;
-    }
-    if (status) {
-        ki_client_free_of(client);
-        return status;
-    }
-    *ret_client = client;
-    return KI_OK;
+ki_status ki_client_take_engine(ki_engine *given, const ki_allocator *allocator, const ki_log *log,
+                                ki_engine **ret_engine, ki_error *err) {
+    if (!given)
+        return ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = allocator, .log = log), ret_engine, err);
+    *ret_engine = given;
+    return ki_engine_check_process(given, err);
 }
 
 ki_status ki_client_new_on(const ki_config *config, ki_transport *transport, const ki_client_options *options,
@@ -173,19 +130,30 @@ ki_status ki_client_new_on(const ki_config *config, ki_transport *transport, con
         return ki_error_set(err, KI_ERR_INVALID, "ki_client_new: ret_client is NULL");
     if (KI_OPTIONS_TAKE(options, &given, "KI_CLIENT_OPTIONS", err))
         return KI_ERR_INVALID;
-    ki_engine *engine = given.engine;
-    ki_status status = engine ? ki_engine_check_process(engine, err) : KI_OK;
-    if (!engine)
-        status = ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = given.allocator, .log = given.log), &engine, err);
+    ki_engine *engine;
+    ki_status status = ki_client_take_engine(given.engine, given.allocator, given.log, &engine, err);
     if (status)
         return status;
+    const ki_client_parts parts = { .engine = engine,
+                                    .may_drive = !given.engine,
+                                    .transport = transport,
+                                    .config = config,
+                                    .requests_per_second = given.requests_per_second,
+                                    .request_burst = given.request_burst,
+                                    .requests_in_flight = given.requests_in_flight };
     ki_client *client = NULL;
-    status = make(engine, config, transport, &given, &client, err);
+    status = ki_client_new_of(&parts, &client, err);
+    if (!status && !transport) {
+        status = ki_curl_transport_new(engine, config, &client->transport, err);
+        client->owns_transport = status == KI_OK;
+    }
     if (status) {
+        ki_client_free_of(client);
         if (!given.engine)
             ki_engine_free(engine);
         return status;
     }
+    client->is_factorys = false;
     client->owns_engine = !given.engine;
     *ret_client = client;
     return KI_OK;

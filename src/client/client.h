@@ -21,8 +21,9 @@ struct ki_client {
     bool may_drive;
     ki_transport *transport;
     bool owns_transport;
-    ki_throttle *throttle; /* NULL: no limit */
-    ki_throttle *own_throttle;
+    int per_second, burst; /* rate limit; per_second < 0: none */
+    ki_throttle *throttle; /* `own_throttle`, which is the loop's; NULL: no limit */
+    ki_throttle own_throttle;
     bool is_factorys; /* owned by a factory: ki_client_free ignores the client */
     size_t response_max;
     ki_object_format *format;
@@ -35,14 +36,17 @@ struct ki_client {
     ki_end_hook end_hook;
 };
 
-/* What a factory's client borrows. */
 typedef struct ki_client_parts {
     ki_engine *engine;
     bool may_drive;
     ki_transport *transport;
-    ki_throttle *throttle; /* NULL: none */
-    size_t in_flight_max;
+    /* see ki_client_options; the numbers can also be the configuration's (NULL: none) */
+    const ki_config *config;
+    int requests_per_second, request_burst, requests_in_flight;
 } ki_client_parts;
+/* Returns the program's engine, or makes one. Errors: those of ki_engine_new, KI_ERR_STATE (another process's). */
+ki_status ki_client_take_engine(ki_engine *given, const ki_allocator *allocator, const ki_log *log,
+                                ki_engine **ret_engine, ki_error *err);
 /* Makes a client of borrowed parts; ki_client_free_of frees it. Errors: KI_ERR_NO_MEMORY, those of ki_mutex_init. */
 ki_status ki_client_new_of(const ki_client_parts *parts, ki_client **ret_client, ki_error *err);
 /* Works as ki_client_new, on libcurl by `config`, or on a borrowed `transport`; the other one is NULL. */
@@ -54,9 +58,6 @@ void ki_client_free_of(ki_client *client);
 /* Computes the client's rate limit: the options' numbers, else the configuration's. *ret_per_second < 0: no limit, the
  * default. */
 void ki_client_limit_of(const ki_config *config, int per_second, int burst, int *ret_per_second, int *ret_burst);
-
-/* Computes the bound of requests in flight from an option; SIZE_MAX: none. */
-size_t ki_client_in_flight_of(int requests_in_flight);
 
 /* Ends every request with KI_ERR_CANCELLED. Loop only. */
 void ki_client_cancel_all(ki_client *client);

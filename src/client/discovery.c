@@ -52,7 +52,7 @@ struct ki_discovery {
     fetch *fetch; /* under way, or NULL */
 };
 
-/* One request for a group and version. */
+/* One request, for a root or for a group and version. */
 typedef struct part {
     fetch *owner;
     ki_response *response; /* NULL: the request failed */
@@ -61,7 +61,7 @@ typedef struct part {
 struct fetch {
     ki_discovery *discovery; /* NULL: the discovery was freed */
     const ki_allocator *allocator;
-    ki_response *responses[ROOTS];
+    part roots[ROOTS];
     ki_error err; /* a root's error, other than 404 */
     ki_group_versions versions;
     part *parts;  /* one for each of `versions` */
@@ -74,11 +74,11 @@ struct fetch {
 
 static void free_fetch(fetch *self) {
     for (int i = 0; i < ROOTS; i++)
-        ki_response_unref(self->responses[i]);
+        ki_response_unref(self->roots[i].response);
     for (size_t i = 0; self->parts && i < self->versions.count; i++)
         ki_response_unref(self->parts[i].response);
     ki_free(self->allocator, self->parts);
-    ki_group_versions_free(self->allocator, &self->versions);
+    ki_free(self->allocator, self->versions.items);
     ki_free(self->allocator, self);
 }
 
@@ -153,7 +153,7 @@ static ki_status add_unaggregated(fetch *self, ki_resource_map *map, bool core, 
 static ki_status build(fetch *self, ki_resource_map *map, ki_error *err) {
     ki_status status = KI_OK;
     for (int root = 0; root < ROOTS && !status; root++) {
-        const ki_response *response = self->responses[root];
+        const ki_response *response = self->roots[root].response;
         if (response && ki_discovery_is_aggregated(self->allocator, body_of(response)))
             status = ki_resource_map_add_aggregated(map, body_of(response), err);
         else
@@ -235,11 +235,11 @@ static void roots_done(fetch *self) {
     ki_error err = self->err;
     ki_status status = err.code;
     for (int i = 0; i < ROOTS && !status; i++) {
-        const ki_response *response = self->responses[i];
+        const ki_response *response = self->roots[i].response;
         if (response && !ki_discovery_is_aggregated(self->allocator, body_of(response)))
             status = ki_group_versions_add(self->allocator, &self->versions, body_of(response), &err);
     }
-    if (!status && !self->responses[0] && !self->responses[1])
+    if (!status && !self->roots[0].response && !self->roots[1].response)
         status = ki_error_set(&err, KI_ERR_PROTOCOL, "neither /api nor /apis is there: is it a Kubernetes API server?");
     if (!status && self->versions.count) {
         self->parts = ki_alloc_zero(self->allocator, self->versions.count * sizeof *self->parts);
@@ -254,9 +254,11 @@ static void roots_done(fetch *self) {
     send_next(self);
 }
 
-static void root_ended(fetch *self, int root, const ki_response *response, const ki_error *err) {
+static void on_root(const ki_response *response, const ki_error *err, void *user) {
+    part *at = user;
+    fetch *self = at->owner;
     if (!err)
-        self->responses[root] = keep(self, response);
+        at->response = keep(self, response);
     else if (!ki_error_is_not_found(err))
         self->err = *err; /* a 404 of one root leaves the other usable */
     self->pending--;
@@ -268,18 +270,9 @@ static void root_ended(fetch *self, int root, const ki_response *response, const
         free_fetch(self);
 }
 
-static void on_api(const ki_response *response, const ki_error *err, void *user) {
-    root_ended(user, 0, response, err);
-}
-
-static void on_apis(const ki_response *response, const ki_error *err, void *user) {
-    root_ended(user, 1, response, err);
-}
-
 static void begin_fetch(ki_task *task, void *user) {
     (void)task;
     ki_discovery *discovery = user;
-    static const ki_response_handler on_root[ROOTS] = { on_api, on_apis };
     if (discovery->fetch)
         return; /* the running fetch serves all waiting callbacks */
     ki_error err = KI_ERROR_INIT;
@@ -294,7 +287,9 @@ static void begin_fetch(ki_task *task, void *user) {
     self->err = err;
     discovery->fetch = self;
     for (int i = 0; i < ROOTS; i++) {
-        if (send_request(self, roots[i], accept_aggregated, KI_DISCOVERY_BYTES_MAX / ROOTS, on_root[i], self, &err))
+        self->roots[i].owner = self;
+        if (send_request(self, roots[i], accept_aggregated, KI_DISCOVERY_BYTES_MAX / ROOTS, on_root, &self->roots[i],
+                         &err))
             self->err = err;
     }
     if (self->pending == 0)

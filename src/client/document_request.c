@@ -76,6 +76,16 @@ ki_status ki_document_request_send(ki_document_request *request, ki_on_document 
     return ki_transport_send(request->transport, &get, &sink, &request->exchange, err);
 }
 
+yyjson_val *ki_document_find(yyjson_val *array, const char *member, const char *name) {
+    size_t index, count;
+    yyjson_val *item;
+    yyjson_arr_foreach(array, index, count, item) {
+        if (ki_str_equals(ki_json_string(item, member), name))
+            return item;
+    }
+    return NULL;
+}
+
 void ki_document_request_init(ki_document_request *request, ki_engine *engine, ki_transport *transport) {
     *request = (ki_document_request){ .allocator = ki_engine_allocator(engine), .transport = transport };
     ki_retry_after_init(&request->retry_after, engine);

@@ -33,6 +33,9 @@ typedef struct ki_document_request {
     void *user;
 } ki_document_request;
 
+/* Returns the object of `array` (of any type) whose member `member` is `name`; NULL: there is none. */
+yyjson_val *ki_document_find(yyjson_val *array, const char *member, const char *name);
+
 void ki_document_request_init(ki_document_request *request, ki_engine *engine, ki_transport *transport);
 /* Sends a request for the path `target`, with names that need no escapes. `on_document` is called once, never from
  * inside this function, unless the request is cancelled. KI_ERR_STATE: a Retry-After of the server has not ended. */

@@ -80,13 +80,8 @@ ki_error_response *ki_error_response_new(const ki_allocator *allocator, int http
         root = NULL;
     block *made = build(allocator, root, body);
     if (made) {
-        ki_error_response *error_response = &made->error_response;
-        error_response->http_status = http_status;
-        error_response->retry_after_ms = retry_after_ms;
-        yyjson_val *seconds = yyjson_obj_get(yyjson_obj_get(root, "details"), "retryAfterSeconds");
-        if (retry_after_ms < 0 && yyjson_is_uint(seconds) && yyjson_get_uint(seconds) > 0 &&
-            yyjson_get_uint(seconds) <= INT32_MAX)
-            error_response->retry_after_ms = (int64_t)yyjson_get_uint(seconds) * 1000;
+        made->error_response.http_status = http_status;
+        made->error_response.retry_after_ms = ki_status_retry_after_ms(root, retry_after_ms);
     }
     yyjson_doc_free(doc);
     return made ? &made->error_response : NULL;

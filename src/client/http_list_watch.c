@@ -19,7 +19,6 @@
 #include "src/wire/status.h"
 #include "src/wire/watch_decoder.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <strings.h>
 
@@ -541,44 +540,50 @@ static void on_end(const ki_error *err, void *user) {
 
 /* --- the request -------------------------------------------------------------------------------------------------- */
 
-static void parameter(ki_buffer *target, const char *name, const char *value) {
-    if (!value || !value[0])
-        return;
-    ki_buffer_append_char(target, memchr(target->data ? target->data : "", '?', target->size) ? '&' : '?');
-    ki_buffer_append_string(target, name);
-    ki_buffer_append_char(target, '=');
-    ki_buffer_append_url(target, ki_str_of(value));
+static void begin_target(ki_buffer *target, const http_list_watch *owner) {
+    const ki_selection *selection = owner->selection;
+    ki_resource_path(target, &selection->resource, selection->namespace_name, NULL);
+    ki_url_parameter(target, "labelSelector", selection->label_selector);
+    ki_url_parameter(target, "fieldSelector", selection->field_selector);
 }
 
-static void number_parameter(ki_buffer *target, const char *name, int64_t value) {
-    char text[32];
-    if (value <= 0)
-        return;
-    snprintf(text, sizeof text, "%" PRId64, value);
-    parameter(target, name, text);
+/* A request can follow one that was cancelled while its error response arrived. */
+static ki_status check_may_begin(const http_list_watch *self, ki_error *err) {
+    if (self->call)
+        return ki_error_set(err, KI_ERR_STATE, "%s %.*s is still in progress", self->call->verb, TARGET_MAX,
+                            self->selection->target);
+    return ki_retry_after_check(&self->retry_after, self->selection->target, err);
 }
 
-static http_call *new_call(http_list_watch *owner, const char *verb) {
+/* Makes a call with the beginning of its target, and with the decoder of a list or of a watch. */
+static ki_status new_call(http_list_watch *owner, bool is_list, http_call **ret_call, ki_error *err) {
     const ki_allocator *allocator = ki_engine_allocator(owner->engine);
+    ki_status status = check_may_begin(owner, err);
+    if (status)
+        return status;
     http_call *call = ki_alloc_zero(allocator, sizeof *call);
     if (!call)
-        return NULL;
+        return ki_error_no_memory(err, "making a request");
+    const ki_list_sink sink = { on_item, on_bad_item, is_wanted, call };
+    status = is_list ? ki_list_decoder_new(allocator, owner->object_limit, &sink, &call->list, err)
+                     : ki_watch_decoder_new(allocator, owner->object_limit, &call->watch, err);
+    if (status) {
+        ki_free(allocator, call);
+        return status;
+    }
     call->owner = owner;
     call->allocator = allocator;
     call->retry_after_ms = call->read_until = -1;
     ki_buffer_init(&call->error_body, allocator, KI_STATUS_BODY_MAX);
     ki_buffer_init(&call->rest.bytes, allocator, 0);
+    ki_buffer_init(&call->target, allocator, 0);
     ki_task_init(&call->decode_task, owner->engine, decode_rest, call);
-    call->verb = verb;
-    return call;
-}
-
-static void begin_target(ki_buffer *target, const http_list_watch *owner) {
-    ki_buffer_init(target, ki_engine_allocator(owner->engine), 0);
-    const ki_selection *selection = owner->selection;
-    ki_resource_path(target, &selection->resource, selection->namespace_name, NULL);
-    parameter(target, "labelSelector", selection->label_selector);
-    parameter(target, "fieldSelector", selection->field_selector);
+    if (is_list)
+        ki_timer_init(&call->silence, owner->engine, silence_timer_fired, call);
+    call->verb = is_list ? "list" : "watch";
+    begin_target(&call->target, owner);
+    *ret_call = call;
+    return KI_OK;
 }
 
 /* A server that cannot send metadata alone sends the objects. */
@@ -639,63 +644,37 @@ static ki_status send_call(http_call *call, int64_t idle_timeout_ns, int64_t tot
     return status;
 }
 
-/* A request can follow one that was cancelled while its error response arrived. */
-static ki_status check_may_begin(const http_list_watch *self, ki_error *err) {
-    if (self->call)
-        return ki_error_set(err, KI_ERR_STATE, "%s %.*s is still in progress", self->call->verb, TARGET_MAX,
-                            self->selection->target);
-    return ki_retry_after_check(&self->retry_after, self->selection->target, err);
-}
-
 static ki_status http_list(ki_list_watch *base, const ki_list_options *options, const ki_list_handler *handler,
                            ki_error *err) {
     http_list_watch *self = (http_list_watch *)(void *)base;
-    ki_status status = check_may_begin(self, err);
+    http_call *call;
+    ki_status status = new_call(self, true, &call, err);
     if (status)
         return status;
-    http_call *call = new_call(self, "list");
-    if (!call)
-        return ki_error_no_memory(err, "making a request");
     call->list_handler = *handler;
-    const ki_list_sink sink = { on_item, on_bad_item, is_wanted, call };
-    status = ki_list_decoder_new(call->allocator, self->object_limit, &sink, &call->list, err);
-    if (status) {
-        ki_free(call->allocator, call);
-        return status;
-    }
-    ki_timer_init(&call->silence, self->engine, silence_timer_fired, call);
     ki_buffer *target = &call->target;
-    begin_target(target, self);
-    number_parameter(target, "limit", options->limit);
-    parameter(target, "continue", options->continue_token);
-    parameter(target, "resourceVersion", options->resource_version);
-    parameter(target, "resourceVersionMatch", options->resource_version_match);
+    ki_url_number(target, "limit", options->limit);
+    ki_url_parameter(target, "continue", options->continue_token);
+    ki_url_parameter(target, "resourceVersion", options->resource_version);
+    ki_url_parameter(target, "resourceVersionMatch", options->resource_version_match);
     return send_call(call, options->idle_timeout_ns, 0, err);
 }
 
 static ki_status http_watch(ki_list_watch *base, const ki_watch_options *options, const ki_watch_handler *handler,
                             ki_error *err) {
     http_list_watch *self = (http_list_watch *)(void *)base;
-    ki_status status = check_may_begin(self, err);
+    http_call *call;
+    ki_status status = new_call(self, false, &call, err);
     if (status)
         return status;
-    http_call *call = new_call(self, "watch");
-    if (!call)
-        return ki_error_no_memory(err, "making a request");
     call->watch_handler = *handler;
-    status = ki_watch_decoder_new(call->allocator, self->object_limit, &call->watch, err);
-    if (status) {
-        ki_free(call->allocator, call);
-        return status;
-    }
     ki_buffer *target = &call->target;
-    begin_target(target, self);
-    parameter(target, "watch", "true");
-    parameter(target, "resourceVersion", options->resource_version);
-    parameter(target, "allowWatchBookmarks", options->allow_bookmarks ? "true" : NULL);
-    parameter(target, "sendInitialEvents", options->send_initial_events ? "true" : NULL);
-    parameter(target, "resourceVersionMatch", options->send_initial_events ? "NotOlderThan" : NULL);
-    number_parameter(target, "timeoutSeconds", options->timeout_s);
+    ki_url_parameter(target, "watch", "true");
+    ki_url_parameter(target, "resourceVersion", options->resource_version);
+    ki_url_parameter(target, "allowWatchBookmarks", options->allow_bookmarks ? "true" : NULL);
+    ki_url_parameter(target, "sendInitialEvents", options->send_initial_events ? "true" : NULL);
+    ki_url_parameter(target, "resourceVersionMatch", options->send_initial_events ? "NotOlderThan" : NULL);
+    ki_url_number(target, "timeoutSeconds", options->timeout_s);
     int64_t total = options->timeout_s > 0 && options->timeout_s < INT64_MAX / KI_SECONDS(2)
                         ? KI_SECONDS(options->timeout_s + WATCH_GRACE_S)
                         : 0;

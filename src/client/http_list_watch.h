@@ -34,5 +34,8 @@ ki_status ki_path_segment_check(const char *what, const char *text, ki_error *er
 
 /* Appends the path of a resource's collection (`name` NULL) or of one object, below the server's URL. */
 ki_status ki_resource_path(ki_buffer *out, const ki_resource *resource, const char *namespace_name, const char *name);
+/* Appends a parameter of the query to a path; nothing for NULL and "", or for a number below 1. */
+void ki_url_parameter(ki_buffer *target, const char *name, const char *value);
+void ki_url_number(ki_buffer *target, const char *name, int64_t value);
 
 #endif

@@ -27,16 +27,6 @@ static void read_versions(ki_name_lookup *lookup, yyjson_val *group) {
         add_version(lookup, ki_json_string(version, "version"));
 }
 
-static yyjson_val *find_named(yyjson_val *resources, const char *name) {
-    size_t index, count;
-    yyjson_val *resource;
-    yyjson_arr_foreach(resources, index, count, resource) {
-        if (ki_str_equals(ki_json_string(resource, "name"), name))
-            return resource;
-    }
-    return NULL;
-}
-
 static bool has_verb(yyjson_val *resource, const char *verb) {
     size_t index, count;
     yyjson_val *item;
@@ -101,7 +91,7 @@ static void on_resources(yyjson_val *root, const ki_error *err, void *user) {
         fail_with(lookup, KI_ERR_PROTOCOL, "the response lists no resources");
         return;
     }
-    yyjson_val *resource = root ? find_named(yyjson_obj_get(root, "resources"), lookup->plural) : NULL;
+    yyjson_val *resource = root ? ki_document_find(yyjson_obj_get(root, "resources"), "name", lookup->plural) : NULL;
     if (resource)
         found(lookup, resource);
     else

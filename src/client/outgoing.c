@@ -139,18 +139,6 @@ static ki_status check(const ki_client_request *request, const ki_request_option
 
 /* --- the target --------------------------------------------------------------------------------------------------- */
 
-static void separate(ki_buffer *target) {
-    ki_buffer_append_char(target, target->data && memchr(target->data, '?', target->size) ? '&' : '?');
-}
-
-static void parameter(ki_buffer *target, const char *name, const char *value) {
-    if (!is_set(value))
-        return;
-    separate(target);
-    ki_buffer_printf(target, "%s=", name);
-    ki_buffer_append_url(target, ki_str_of(value));
-}
-
 static void write_target(const ki_client_request *request, const ki_request_options *options, ki_buffer *target) {
     if (request->verb == KI_CLIENT_RAW) {
         ki_buffer_append_string(target, request->path);
@@ -162,22 +150,19 @@ static void write_target(const ki_client_request *request, const ki_request_opti
             ki_buffer_append_url(target, ki_str_of(options->subresource));
         }
     }
-    parameter(target, "labelSelector", options->label_selector);
-    parameter(target, "fieldSelector", options->field_selector);
-    if (options->limit > 0) {
-        separate(target);
-        ki_buffer_printf(target, "limit=%" PRId64, options->limit);
-    }
-    parameter(target, "continue", options->continue_token);
-    parameter(target, "resourceVersion", options->resource_version);
-    parameter(target, "resourceVersionMatch", options->resource_version_match);
-    parameter(target, "fieldManager", options->field_manager);
-    parameter(target, "force", options->force ? "true" : NULL);
-    parameter(target, "fieldValidation", options->field_validation);
+    ki_url_parameter(target, "labelSelector", options->label_selector);
+    ki_url_parameter(target, "fieldSelector", options->field_selector);
+    ki_url_number(target, "limit", options->limit);
+    ki_url_parameter(target, "continue", options->continue_token);
+    ki_url_parameter(target, "resourceVersion", options->resource_version);
+    ki_url_parameter(target, "resourceVersionMatch", options->resource_version_match);
+    ki_url_parameter(target, "fieldManager", options->field_manager);
+    ki_url_parameter(target, "force", options->force ? "true" : NULL);
+    ki_url_parameter(target, "fieldValidation", options->field_validation);
     if (options->dry_run && verbs[request->verb].method[0] != 'D') /* a deletion has dryRun in its body */
-        parameter(target, "dryRun", "All");
+        ki_url_parameter(target, "dryRun", "All");
     if (is_set(options->parameters)) {
-        separate(target);
+        ki_buffer_append_char(target, target->data && memchr(target->data, '?', target->size) ? '&' : '?');
         ki_buffer_append_string(target, options->parameters);
     }
 }

@@ -67,8 +67,10 @@ static void *take_room(ki_resource_map *map, size_t size) {
     if (!map->chunks || map->chunks->size - map->chunks->used < size) {
         size_t room = size > CHUNK_SIZE ? size : CHUNK_SIZE;
         ki_map_chunk *chunk = ki_alloc(&map->allocator, sizeof *chunk + room);
-        if (!chunk)
+        if (!chunk) {
+            map->lacks_memory = true;
             return NULL;
+        }
         *chunk = (ki_map_chunk){ .next = map->chunks, .size = room };
         map->chunks = chunk;
     }
@@ -93,8 +95,6 @@ static const char *const *copy_names(ki_resource_map *map, const ki_found_names 
         return NULL;
     for (size_t i = 0; i < names->count; i++) {
         list[i] = keep(map, names->items[i]);
-        if (!list[i])
-            return NULL;
     }
     list[names->count] = NULL;
     return list;
@@ -159,8 +159,7 @@ ki_status ki_resource_map_add(ki_resource_map *map, const ki_found *found, ki_er
         .subresources = copy_names(map, &found->subresources),
         .preferred = found->preferred,
     };
-    if (!made.resource.group || !made.resource.version || !made.resource.plural || !made.resource.kind ||
-        !made.singular || !made.short_names || !made.categories || !made.verbs || !made.subresources)
+    if (map->lacks_memory)
         return ki_error_no_memory(err, "reading discovery");
     map->entries[map->count++] = (ki_map_entry){ .found = made };
     return KI_OK;

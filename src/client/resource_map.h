@@ -30,6 +30,7 @@ struct ki_resource_map {
     ki_map_failed *failed;
     size_t failed_count, failed_capacity;
     ki_map_chunk *chunks; /* memory of all strings and lists */
+    bool lacks_memory;    /* a chunk could not be allocated: the map is not usable */
     ki_map known;         /* keys "group/version/plural", to skip duplicates; empty after close */
 };
 
@@ -51,17 +52,16 @@ ki_status ki_resource_map_add_failed(ki_resource_map *map, const char *group, co
 
 /* Groups and versions of the unaggregated documents, in order; a group's preferred version first. */
 typedef struct ki_group_version {
-    char *group; /* "" for the core */
-    char *version;
+    char group[KI_DISCOVERY_NAME_MAX + 1]; /* "" for the core */
+    char version[KI_DISCOVERY_NAME_MAX + 1];
     bool preferred;
 } ki_group_version;
 typedef struct ki_group_versions {
-    ki_group_version *items;
+    ki_group_version *items; /* freed by the owner */
     size_t count, capacity;
 } ki_group_versions;
 /* Adds the versions of an APIVersions (from /api) or APIGroupList (from /apis). Errors: as above. */
 ki_status ki_group_versions_add(const ki_allocator *allocator, ki_group_versions *versions, ki_str body, ki_error *err);
-void ki_group_versions_free(const ki_allocator *allocator, ki_group_versions *versions);
 
 /* --- for resource_map_read.c --- */
 

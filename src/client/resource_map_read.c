@@ -191,10 +191,11 @@ static ki_status add_version(const ki_allocator *allocator, ki_group_versions *v
     if (KI_ARRAY_RESERVE(allocator, versions->items, versions->count, versions->capacity))
         return ki_error_no_memory(err, "reading discovery");
     ki_group_version *item = &versions->items[versions->count++];
-    *item = (ki_group_version){ .group = ki_strndup(allocator, group.size ? group.data : "", group.size),
-                                .version = ki_strndup(allocator, version.data, version.size),
-                                .preferred = preferred };
-    return item->group && item->version ? KI_OK : ki_error_no_memory(err, "reading discovery");
+    *item = (ki_group_version){ .preferred = preferred };
+    memcpy(item->version, version.data, version.size);
+    if (group.size)
+        memcpy(item->group, group.data, group.size);
+    return KI_OK;
 }
 
 static ki_status add_group(const ki_allocator *allocator, ki_group_versions *versions, yyjson_val *group,
@@ -241,13 +242,4 @@ ki_status ki_group_versions_add(const ki_allocator *allocator, ki_group_versions
     }
     yyjson_doc_free(doc);
     return status;
-}
-
-void ki_group_versions_free(const ki_allocator *allocator, ki_group_versions *versions) {
-    for (size_t i = 0; i < versions->count; i++) {
-        ki_free(allocator, versions->items[i].group);
-        ki_free(allocator, versions->items[i].version);
-    }
-    ki_free(allocator, versions->items);
-    *versions = (ki_group_versions){ .items = NULL };
 }

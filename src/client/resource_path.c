@@ -4,6 +4,9 @@
 
 #include "src/base/error.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 enum {
     LABEL_MAX = 63,     /* bytes of a namespace or a version: RFC 1123 label */
     SUBDOMAIN_MAX = 253 /* bytes of a group or a plural: RFC 1123 subdomain */
@@ -81,4 +84,18 @@ ki_status ki_resource_path(ki_buffer *out, const ki_resource *resource, const ch
     if (name)
         append_segment(out, name);
     return out->failed;
+}
+
+void ki_url_parameter(ki_buffer *target, const char *name, const char *value) {
+    if (!value || !value[0])
+        return;
+    bool is_first = !target->data || !memchr(target->data, '?', target->size);
+    ki_buffer_printf(target, "%c%s=", is_first ? '?' : '&', name);
+    ki_buffer_append_url(target, ki_str_of(value));
+}
+
+void ki_url_number(ki_buffer *target, const char *name, int64_t value) {
+    char text[32];
+    snprintf(text, sizeof text, "%" PRId64, value);
+    ki_url_parameter(target, name, value > 0 ? text : NULL);
 }

@@ -3,22 +3,11 @@
 
 /* --- responses ---------------------------------------------------------------------------------------------------- */
 
-/* Returns true if an object of `array` has `name` as its member `member`. `array` may be of any type. */
-static bool has_named(yyjson_val *array, const char *member, const char *name) {
-    size_t index, count;
-    yyjson_val *item;
-    yyjson_arr_foreach(array, index, count, item) {
-        if (ki_str_equals(ki_json_string(item, member), name))
-            return true;
-    }
-    return false;
-}
-
 static ki_type_found find_resource(yyjson_val *root, const ki_resource *resource) {
     yyjson_val *resources = yyjson_obj_get(root, "resources");
     if (!ki_str_equals(ki_json_string(root, "kind"), "APIResourceList") || !yyjson_is_arr(resources))
         return KI_TYPE_UNCERTAIN;
-    return has_named(resources, "name", resource->plural) ? KI_TYPE_THERE : KI_TYPE_MISSING;
+    return ki_document_find(resources, "name", resource->plural) ? KI_TYPE_THERE : KI_TYPE_MISSING;
 }
 
 /* Returns KI_TYPE_UNCERTAIN if the group has the version: the first response was wrong or outdated. */
@@ -26,14 +15,9 @@ static ki_type_found find_group(yyjson_val *root, const ki_resource *resource) {
     yyjson_val *groups = yyjson_obj_get(root, "groups");
     if (!ki_str_equals(ki_json_string(root, "kind"), "APIGroupList") || !yyjson_is_arr(groups))
         return KI_TYPE_UNCERTAIN;
-    size_t index, count;
-    yyjson_val *group;
-    yyjson_arr_foreach(groups, index, count, group) {
-        if (ki_str_equals(ki_json_string(group, "name"), resource->group) &&
-            has_named(yyjson_obj_get(group, "versions"), "version", resource->version))
-            return KI_TYPE_UNCERTAIN;
-    }
-    return KI_TYPE_MISSING;
+    yyjson_val *group = ki_document_find(groups, "name", resource->group);
+    bool is_there = ki_document_find(yyjson_obj_get(group, "versions"), "version", resource->version);
+    return is_there ? KI_TYPE_UNCERTAIN : KI_TYPE_MISSING;
 }
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */

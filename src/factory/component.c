@@ -3,27 +3,20 @@
 
 #include "src/base/assert.h"
 #include "src/base/error.h"
+#include "src/base/list.h"
 
 #include <string.h>
 
 /* --- starting and stopping ---------------------------------------------------------------------------------------- */
 
-/* Returns a component of an order in a state, or NULL. Callers search again after each call of a component: the call
- * may have removed others. */
-static ki_component *find(ki_component_list *list, ki_component_order order, ki_component_state state) {
+/* Returns a component of an order in a state, or NULL. `only_requested`: one whose start was requested. Callers search
+ * again after each call of a component: the call may have removed others. */
+static ki_component *find(ki_component_list *list, ki_component_order order, ki_component_state state,
+                          bool only_requested) {
     ki_mutex_lock(list->mutex);
     ki_component *component = list->first;
-    while (component && (component->order != order || component->state != state))
-        component = component->next;
-    ki_mutex_unlock(list->mutex);
-    return component;
-}
-
-static ki_component *find_startable(ki_component_list *list, ki_component_order order) {
-    ki_mutex_lock(list->mutex);
-    ki_component *component = list->first;
-    while (component &&
-           (component->order != order || component->state != KI_COMPONENT_NEW || !component->is_start_requested))
+    while (component && (component->order != order || component->state != state ||
+                         (only_requested && !component->is_start_requested)))
         component = component->next;
     ki_mutex_unlock(list->mutex);
     return component;
@@ -41,19 +34,16 @@ ki_status ki_component_list_add(ki_component_list *list, ki_component *component
     KI_HELD(list->mutex);
     KI_ASSERT(!component->list && component->order < KI_COMPONENT_ORDERS);
     KI_ASSERT(component->start && component->stop && component->cut_off);
-    ki_component **end = &list->first;
-    for (; *end; end = &(*end)->next) {
-        const ki_component *other = *end;
+    for (const ki_component *other = list->first; other; other = other->next)
         if (component->name && other->name && other->order == component->order &&
             strcmp(other->name, component->name) == 0)
             return ki_error_set(err, KI_ERR_EXISTS, "the factory already has a component of the name %s",
                                 component->name);
-    }
-    component->next = NULL;
+    component->next = component->previous = NULL;
     component->list = list;
     component->state = KI_COMPONENT_NEW;
     component->is_start_requested = component->is_left = false;
-    *end = component;
+    KI_LIST_APPEND(list->first, component);
     return KI_OK;
 }
 
@@ -67,7 +57,7 @@ void ki_component_list_start(ki_component_list *list) {
     KI_ON_LOOP(list->engine);
     for (int order = KI_COMPONENT_ORDERS; order-- > 0;) {
         ki_component *component;
-        while (!list->is_stopping && (component = find_startable(list, (ki_component_order)order))) {
+        while (!list->is_stopping && (component = find(list, (ki_component_order)order, KI_COMPONENT_NEW, true))) {
             set_state(component, KI_COMPONENT_STARTED);
             component->start(component);
         }
@@ -87,7 +77,7 @@ static int64_t stop_timeout(ki_component_list *list) {
 
 static void ask_to_stop(ki_component_list *list, ki_component_state state) {
     ki_component *component;
-    while ((component = find(list, list->stopping, state))) {
+    while ((component = find(list, list->stopping, state, false))) {
         set_state(component, KI_COMPONENT_STOPPING);
         component->stop(component);
     }
@@ -101,7 +91,7 @@ static void stop_next_order(ki_component_list *list) {
     while (!list->has_stopped && list->stopping < KI_COMPONENT_ORDERS) {
         ask_to_stop(list, KI_COMPONENT_NEW);
         ask_to_stop(list, KI_COMPONENT_STARTED);
-        if (find(list, list->stopping, KI_COMPONENT_STOPPING)) {
+        if (find(list, list->stopping, KI_COMPONENT_STOPPING, false)) {
             if (!ki_timer_is_set(&list->deadline))
                 ki_timer_set(&list->deadline, ki_engine_now(list->engine) + stop_timeout(list));
             return;
@@ -117,7 +107,7 @@ static void stop_next_order(ki_component_list *list) {
 
 static void cut_off(ki_component_list *list, ki_component_order order, ki_component_state state) {
     ki_component *component;
-    while ((component = find(list, order, state))) {
+    while ((component = find(list, order, state, false))) {
         set_state(component, KI_COMPONENT_STOPPED);
         component->cut_off(component);
     }
@@ -185,12 +175,9 @@ static void remove_on_loop(void *user) {
     ki_component_list *list = component->list;
     KI_ON_LOOP(list->engine);
     ki_mutex_lock(list->mutex);
-    ki_component **place = &list->first;
-    while (*place != component) {
-        KI_ASSERT(*place);
-        place = &(*place)->next;
-    }
-    *place = component->next;
+    ki_component *next = component->next;
+    KI_LIST_REMOVE(list->first, component);
+    component->next = next; /* for a reader that is at this component */
     component->list = NULL;
     ki_cond_broadcast(list->changed);
     ki_mutex_unlock(list->mutex);

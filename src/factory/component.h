@@ -46,7 +46,7 @@ typedef struct ki_component {
      * metrics. */
     void (*visit_metrics)(const struct ki_component *self, const ki_metrics_visit *to);
     /* private */
-    struct ki_component *next;
+    struct ki_component *next, *previous;
     ki_component_list *list;
     ki_component_state state;
     bool is_start_requested; /* its start was requested */

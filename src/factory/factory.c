@@ -23,24 +23,23 @@
 
 /* --- start and stop on the loop ----------------------------------------------------------------------------------- */
 
-ki_informer_entry *ki_factory_next_entry(ki_factory *factory, size_t *place, bool *ret_is_requested) {
-    const ki_informer_table *table = &factory->table;
-    ki_informer_entry *entry = NULL;
+/* Returns the entry after `entry`, also a removed one; after NULL the first. */
+static ki_informer_entry *next_of_all(ki_factory *factory, const ki_informer_entry *entry) {
     ki_mutex_lock(&factory->mutex);
-    while (!entry && *place < table->count)
-        entry = table->entries[(*place)++];
-    if (ret_is_requested)
-        *ret_is_requested = entry && entry->is_start_requested;
+    ki_informer_entry *next = entry ? entry->next : factory->table.first;
     ki_mutex_unlock(&factory->mutex);
-    return entry;
+    return next;
 }
 
-/* Returns the latest removed entry; its `next_removed` leads on. */
-static ki_informer_entry *first_removed(ki_factory *factory) {
+ki_informer_entry *ki_factory_next_entry(ki_factory *factory, const ki_informer_entry *entry, bool *ret_is_requested) {
     ki_mutex_lock(&factory->mutex);
-    ki_informer_entry *entry = factory->table.removed;
+    ki_informer_entry *next = entry ? entry->next : factory->table.first;
+    while (next && next->is_removed)
+        next = next->next;
+    if (ret_is_requested)
+        *ret_is_requested = next && next->is_start_requested;
     ki_mutex_unlock(&factory->mutex);
-    return entry;
+    return next;
 }
 
 static bool is_stopped(ki_factory *factory) {
@@ -53,11 +52,11 @@ static bool is_stopped(ki_factory *factory) {
 /* Starts all requested informers, then the components. An informer that fails to start does not delay the others; a
  * timer retries it. */
 static void start_all(ki_factory *factory) {
-    ki_informer_entry *entry;
+    ki_informer_entry *entry = NULL;
     bool is_requested, again = false;
     if (is_stopped(factory))
         return;
-    for (size_t place = 0; (entry = ki_factory_next_entry(factory, &place, &is_requested));) {
+    while ((entry = ki_factory_next_entry(factory, entry, &is_requested))) {
         if (!is_requested || entry->is_started)
             continue;
         ki_error err = KI_ERROR_INIT;
@@ -86,14 +85,9 @@ static void start_timer(ki_timer *timer, void *user) {
 
 static void stop_all(void *user) {
     ki_factory *factory = user;
-    ki_informer_entry *entry;
     ki_task_cancel(&factory->start_task);
     ki_timer_cancel(&factory->start_timer);
-    for (size_t place = 0; (entry = ki_factory_next_entry(factory, &place, NULL));) {
-        ki_informer_stop(entry->informer);
-        ki_fetcher_end(entry->fetcher);
-    }
-    for (entry = first_removed(factory); entry; entry = entry->next_removed) {
+    for (ki_informer_entry *entry = NULL; (entry = next_of_all(factory, entry));) {
         ki_informer_stop(entry->informer);
         ki_fetcher_end(entry->fetcher);
     }
@@ -150,8 +144,6 @@ static void set_up_on_loop(void *user) {
     ki_timer_init(&factory->start_timer, factory->engine, start_timer, factory);
     ki_component_list_init(&factory->components, factory->engine, &factory->mutex, &factory->changed,
                            components_stopped, factory);
-    if (factory->limit_per_second >= 0)
-        ki_throttle_init(&factory->throttle, factory->engine, factory->limit_per_second, factory->limit_burst);
     ki_end_hook_set(&factory->end_hook, factory->engine, engine_ended, factory);
 }
 
@@ -162,18 +154,11 @@ static void tear_down_on_loop(void *user) {
     ki_component_list_close(&factory->components);
     ki_task_cancel(&factory->start_task);
     ki_task_cancel(&factory->stop_task);
-    ki_throttle_close(&factory->throttle);
-    ki_transport_free(factory->transport);
-    if (factory->owns_inner)
-        ki_transport_free(factory->inner);
-}
-
-static ki_status make_engine(ki_factory *factory, const ki_factory_options *given, ki_error *err) {
-    factory->engine = given->engine;
-    if (given->engine)
-        return ki_engine_check_process(given->engine, err);
-    factory->owns_engine = true;
-    return ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = given->allocator, .log = given->log), &factory->engine, err);
+    if (factory->owns_transport)
+        ki_transport_free(factory->transport);
+    else if (factory->transport)
+        factory->transport->meter = NULL;
+    ki_meter_free(factory->meter);
 }
 
 static ki_status make_locks(ki_factory *factory, ki_error *err) {
@@ -186,15 +171,17 @@ static ki_status make_locks(ki_factory *factory, ki_error *err) {
     return status;
 }
 
-/* Makes a transport for `config`, unless there is one, and the transport that counts its requests. */
+/* Makes a transport for `config`, unless there is one, and has its requests counted. */
 static ki_status make_transport(ki_factory *factory, const ki_config *config, ki_error *err) {
-    const ki_str url = config ? (ki_str){ config->server.data, config->server.size } : (ki_str){ NULL, 0 };
-    ki_status status = KI_OK;
-    if (!factory->inner) {
-        status = ki_curl_transport_new(factory->engine, config, &factory->inner, err);
-        factory->owns_inner = status == KI_OK;
+    const ki_str url = config ? ki_secret_text(&config->server) : (ki_str){ NULL, 0 };
+    ki_status status = ki_meter_new(factory->engine, url, &factory->meter, err);
+    if (!status && !factory->transport) {
+        status = ki_curl_transport_new(factory->engine, config, &factory->transport, err);
+        factory->owns_transport = status == KI_OK;
     }
-    return status ? status : ki_metered_transport_new(factory->engine, factory->inner, url, &factory->transport, err);
+    if (!status)
+        factory->transport->meter = factory->meter;
+    return status;
 }
 
 /* Copies the options with their texts. */
@@ -225,12 +212,14 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
     status = keep_options(factory, given, err);
     if (status)
         return status;
-    ki_client_limit_of(config, given->requests_per_second, given->request_burst, &factory->limit_per_second,
-                       &factory->limit_burst);
     ki_engine_call(factory->engine, set_up_on_loop, factory);
-    ki_throttle *throttle = factory->limit_per_second >= 0 ? &factory->throttle : NULL;
-    const ki_client_parts parts = { factory->engine, factory->owns_engine, factory->transport, throttle,
-                                    ki_client_in_flight_of(given->requests_in_flight) };
+    const ki_client_parts parts = { .engine = factory->engine,
+                                    .may_drive = factory->owns_engine,
+                                    .transport = factory->transport,
+                                    .config = config,
+                                    .requests_per_second = given->requests_per_second,
+                                    .request_burst = given->request_burst,
+                                    .requests_in_flight = given->requests_in_flight };
     status = ki_client_new_of(&parts, &factory->client, err);
     if (status)
         return status;
@@ -240,7 +229,6 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
     factory->maker = (ki_informer_maker){
         .transport = factory->transport,
         .client = factory->client,
-        .throttle = throttle,
         .contexts = contexts,
         .options.engine = factory->engine,
         .options.owner = factory,
@@ -260,10 +248,7 @@ static void cancel_requests(void *user) {
 /* Else a loop that still runs, a host's, could run a task of an informer that is being freed. */
 static void cancel_tasks_of_informers(void *user) {
     ki_factory *factory = user;
-    ki_informer_entry *entry;
-    for (size_t place = 0; (entry = ki_factory_next_entry(factory, &place, NULL));)
-        ki_informer_cancel_tasks(entry->informer);
-    for (entry = first_removed(factory); entry; entry = entry->next_removed)
+    for (ki_informer_entry *entry = NULL; (entry = next_of_all(factory, entry));)
         ki_informer_cancel_tasks(entry->informer);
 }
 
@@ -298,20 +283,20 @@ ki_status ki_factory_new_on(const ki_config *config, ki_transport *transport, co
         status = ki_factory_options_complete(options, &given, err);
     if (status)
         return status;
-    ki_factory made = { .engine = NULL };
-    status = make_engine(&made, &given, err);
+    ki_engine *engine;
+    status = ki_client_take_engine(given.engine, given.allocator, given.log, &engine, err);
     if (status)
         return status;
-    const ki_allocator *allocator = ki_engine_allocator(made.engine);
+    const ki_allocator *allocator = ki_engine_allocator(engine);
     ki_factory *factory = ki_alloc_zero(allocator, sizeof *factory);
     if (!factory) {
-        if (made.owns_engine)
-            ki_engine_free(made.engine);
+        if (!given.engine)
+            ki_engine_free(engine);
         return ki_error_no_memory(err, "making a factory");
     }
-    factory->engine = made.engine;
-    factory->owns_engine = made.owns_engine;
-    factory->inner = transport;
+    factory->engine = engine;
+    factory->owns_engine = !given.engine;
+    factory->transport = transport;
     status = make_locks(factory, err);
     bool has_locks = status == KI_OK;
     if (!status)
@@ -411,9 +396,8 @@ static void request_start(ki_factory *factory) {
     KI_HELD(&factory->mutex);
     KI_ASSERT(!factory->life.is_stopped);
     factory->life.is_started = true;
-    for (size_t i = 0; i < factory->table.count; i++) {
-        ki_informer_entry *entry = factory->table.entries[i];
-        if (!entry)
+    for (ki_informer_entry *entry = factory->table.first; entry; entry = entry->next) {
+        if (entry->is_removed)
             continue;
         entry->is_start_requested = true;
         ki_informer_freeze(entry->informer);
@@ -477,13 +461,12 @@ ki_status ki_factory_run(ki_factory *factory, ki_error *err) {
 
 static ki_status visit_metrics(ki_factory *factory, const ki_metrics_visit *to) {
     ki_status status = KI_OK;
-    ki_informer_entry *entry;
-    for (size_t place = 0; !status && (entry = ki_factory_next_entry(factory, &place, NULL));)
+    for (ki_informer_entry *entry = NULL; !status && (entry = ki_factory_next_entry(factory, entry, NULL));)
         status = ki_metrics_visit_informer(entry->informer, to);
     if (status)
         return status;
     ki_component_list_visit_metrics(&factory->components, to);
-    ki_metered_transport_visit(factory->transport, factory->name, to);
+    ki_meter_visit(factory->meter, factory->name, to);
     return KI_OK;
 }
 
@@ -586,10 +569,7 @@ ki_status ki_factory_shutdown(ki_factory *factory, ki_error *err) {
     stop_components(factory);
     ki_engine_call(factory->engine, stop_all, factory);
     end_engine(factory, err);
-    ki_informer_entry *entry;
-    for (size_t place = 0; (entry = ki_factory_next_entry(factory, &place, NULL));)
-        ki_informer_join(entry->informer);
-    for (entry = first_removed(factory); entry; entry = entry->next_removed)
+    for (ki_informer_entry *entry = NULL; (entry = next_of_all(factory, entry));)
         ki_informer_join(entry->informer);
     ki_mutex_lock(&factory->mutex);
     factory->life.is_shut_down = true;

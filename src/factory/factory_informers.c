@@ -43,34 +43,33 @@ static ki_status get_informer(ki_factory *factory, ki_selection *selection, ki_l
     return status;
 }
 
-ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource, const ki_informer_options *options,
-                              ki_informer **ret_informer, ki_error *err) {
+static ki_status informer_of(ki_factory *factory, const ki_resource *resource, ki_list_watch *own_source,
+                             const ki_informer_options *options, ki_informer **ret_informer, ki_error *err) {
     ki_informer_options given;
     ki_selection *selection = NULL;
+    ki_status status = ki_informer_options_complete(options, &factory->options, resource, &given, err);
+    if (!status)
+        status = ki_selection_new(factory->table.allocator, resource, &given, &selection, err);
+    return status ? status : get_informer(factory, selection, own_source, &given, ret_informer, err);
+}
+
+ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource, const ki_informer_options *options,
+                              ki_informer **ret_informer, ki_error *err) {
     if (!factory || !ret_informer)
         return ki_error_set(err, KI_ERR_INVALID, "ki_factory_informer: factory or ret_informer is NULL");
     if (ki_engine_check_process(factory->engine, err))
         return KI_ERR_STATE;
-    ki_status status = ki_informer_options_complete(options, &factory->options, resource, &given, err);
-    if (!status)
-        status = ki_selection_new(factory->table.allocator, resource, &given, &selection, err);
-    return status ? status : get_informer(factory, selection, NULL, &given, ret_informer, err);
+    return informer_of(factory, resource, NULL, options, ret_informer, err);
 }
 
 ki_status ki_factory_informer_for(ki_factory *factory, const ki_resource *resource, ki_list_watch *list_watch,
                                   const ki_informer_options *options, ki_informer **ret_informer, ki_error *err) {
-    ki_informer_options given;
-    ki_selection *selection = NULL;
     if (!factory || !ret_informer)
         return ki_error_missing(err, "ki_factory_informer_for");
     if (ki_engine_check_process(factory->engine, err))
         return KI_ERR_STATE;
     ki_status status = ki_list_watch_check(list_watch, err);
-    if (!status)
-        status = ki_informer_options_complete(options, &factory->options, resource, &given, err);
-    if (!status)
-        status = ki_selection_new(factory->table.allocator, resource, &given, &selection, err);
-    return status ? status : get_informer(factory, selection, list_watch, &given, ret_informer, err);
+    return status ? status : informer_of(factory, resource, list_watch, options, ret_informer, err);
 }
 
 ki_status ki_factory_informer_by_name(ki_factory *factory, const char *resource_name,
@@ -101,9 +100,8 @@ static ki_status give_namespaces(const ki_informer_table *table, const char *set
                                  ki_error *err) {
     bool has_any = false;
     ki_status status = KI_OK;
-    for (size_t i = 0; !status && i < table->count; i++) {
-        const ki_informer_entry *entry = table->entries[i];
-        if (!entry || !ki_selection_has_set(entry->selection, set_name))
+    for (const ki_informer_entry *entry = table->first; !status && entry; entry = entry->next) {
+        if (entry->is_removed || !ki_selection_has_set(entry->selection, set_name))
             continue;
         has_any = true;
         status = ki_informer_give_namespaces(entry->informer, set, err);

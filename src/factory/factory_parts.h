@@ -26,9 +26,9 @@ struct ki_factory {
     bool owns_engine;
     ki_factory_options options; /* the program's; the texts are `name` and `namespace_name` */
     char *name, *namespace_name;
-    ki_transport *transport; /* counts the requests (metered.h) of `inner` */
-    ki_transport *inner;
-    bool owns_inner;
+    ki_transport *transport;
+    bool owns_transport;
+    ki_meter *meter;   /* counts the transport's requests */
     ki_client *client; /* for the program's own requests */
     ki_informer_maker maker;
     ki_informer *running; /* the first running informer; loop */
@@ -43,13 +43,11 @@ struct ki_factory {
     ki_task start_task, stop_task;
     ki_timer start_timer;
     ki_end_hook end_hook;
-    ki_throttle throttle; /* of all the factory's requests; unused if limit_per_second < 0 */
-    int limit_per_second, limit_burst;
 };
 
-/* factory.c: returns the next entry and moves `*place` behind it; NULL after the last. The table may change
- * meanwhile. */
-ki_informer_entry *ki_factory_next_entry(ki_factory *factory, size_t *place, bool *ret_is_requested);
+/* factory.c: returns the entry after `entry`; after NULL the first, after the last NULL. Skips removed ones. The table
+ * may change meanwhile. */
+ki_informer_entry *ki_factory_next_entry(ki_factory *factory, const ki_informer_entry *entry, bool *ret_is_requested);
 /* factory_informers.c: returns KI_ERR_STATE if the factory or its engine is stopped. */
 ki_status ki_factory_check_not_stopped(const ki_factory *factory, ki_error *err);
 

@@ -13,9 +13,8 @@ bool ki_factory_has_synced(const ki_factory *factory) {
         return false;
     ki_factory *locked;
     memcpy(&locked, &factory, sizeof locked); /* reading takes the lock */
-    ki_informer_entry *entry;
     bool is_requested;
-    for (size_t place = 0; (entry = ki_factory_next_entry(locked, &place, &is_requested));)
+    for (ki_informer_entry *entry = NULL; (entry = ki_factory_next_entry(locked, entry, &is_requested));)
         if (is_requested && !ki_informer_has_synced(entry->informer) && !ki_informer_is_removed(entry->informer))
             return false;
     return true;
@@ -27,10 +26,9 @@ static ki_status set_not_synced(ki_factory *factory, bool is_blocked, ki_error *
     char names[KI_ERROR_MESSAGE_MAX];
     ki_error cause = KI_ERROR_INIT;
     size_t used = 0;
-    ki_informer_entry *entry;
     bool is_requested;
     names[0] = '\0';
-    for (size_t place = 0; (entry = ki_factory_next_entry(factory, &place, &is_requested));) {
+    for (ki_informer_entry *entry = NULL; (entry = ki_factory_next_entry(factory, entry, &is_requested));) {
         char why[KI_INFORMER_WHY_MAX];
         if (!is_requested || ki_informer_has_synced(entry->informer))
             continue;
@@ -51,16 +49,15 @@ static ki_status set_not_synced(ki_factory *factory, bool is_blocked, ki_error *
         return cause.code;
     }
     ki_error_set(err, KI_ERR_TIMEOUT, "not synced in time: %s", names);
-    for (size_t place = 0; (entry = ki_factory_next_entry(factory, &place, &is_requested));)
+    for (ki_informer_entry *entry = NULL; (entry = ki_factory_next_entry(factory, entry, &is_requested));)
         if (is_requested && !ki_informer_has_synced(entry->informer) && !ki_informer_is_removed(entry->informer))
             ki_informer_note_blocked(entry->informer, err);
     return KI_ERR_TIMEOUT;
 }
 
 static ki_status wait_for_all(ki_factory *factory, int64_t deadline, ki_error *err) {
-    ki_informer_entry *entry;
     bool is_requested, has_informer = false, has_started = false, has_blocked = false;
-    for (size_t place = 0; (entry = ki_factory_next_entry(factory, &place, &is_requested));) {
+    for (ki_informer_entry *entry = NULL; (entry = ki_factory_next_entry(factory, entry, &is_requested));) {
         has_informer = true;
         has_started |= is_requested;
         bool is_blocked = false;
@@ -87,13 +84,13 @@ static ki_status read_results(const ki_factory *factory, ki_status waited, ki_sy
     KI_HELD(&factory->mutex);
     const ki_informer_table *table = &factory->table;
     results->allocator = table->allocator;
-    if (table->count > 0)
-        results->results = ki_alloc_array(table->allocator, table->count, sizeof *results->results);
-    if (table->count > 0 && !results->results)
+    size_t count = table->by_key.count;
+    if (count > 0)
+        results->results = ki_alloc_array(table->allocator, count, sizeof *results->results);
+    if (count > 0 && !results->results)
         return ki_error_no_memory(err, "reading which informers have synced");
-    for (size_t i = 0; i < table->count; i++) {
-        const ki_informer_entry *entry = table->entries[i];
-        if (!entry || !entry->is_start_requested)
+    for (const ki_informer_entry *entry = table->first; entry; entry = entry->next) {
+        if (entry->is_removed || !entry->is_start_requested)
             continue;
         ki_sync_result *result = &results->results[results->count++];
         *result = (ki_sync_result){ .informer = entry->informer, .name = entry->selection->name };

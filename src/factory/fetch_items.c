@@ -230,20 +230,12 @@ void ki_fetch_decide(ki_fetcher *fetcher, ki_fetch_wait *wait, ki_object *obj, c
     ki_task_post(&fetcher->task);
 }
 
-void ki_fetch_decide_until(ki_fetch_item *item, int64_t last, const ki_error *err) {
+void ki_fetch_decide_waits(ki_fetch_item *item, int64_t last, bool also_joined, ki_object *obj, const ki_error *err) {
     ki_fetcher *fetcher = item->fetcher; /* the item ends with its last wait */
     for (ki_fetch_wait *next, *wait = item->waits; wait; wait = next) {
         next = wait->next;
-        if (wait->deadline <= last)
-            ki_fetch_decide(fetcher, wait, NULL, err);
-    }
-}
-
-void ki_fetch_decide_all(ki_fetch_item *item, ki_object *obj, const ki_error *err) {
-    ki_fetcher *fetcher = item->fetcher;
-    for (ki_fetch_wait *next, *wait = item->waits; wait; wait = next) {
-        next = wait->next;
-        ki_fetch_decide(fetcher, wait, obj, err);
+        if (wait->deadline <= last && (also_joined || !wait->has_joined))
+            ki_fetch_decide(fetcher, wait, obj, err);
     }
 }
 

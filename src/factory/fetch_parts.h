@@ -118,9 +118,9 @@ void ki_fetch_item_want(ki_fetch_item *item);
 void ki_fetch_wait_add(ki_fetch_item *item, ki_fetch_wait *wait);
 /* Gives a wait its result: an object, or NULL and an error. Its item may be dropped. */
 void ki_fetch_decide(ki_fetcher *fetcher, ki_fetch_wait *wait, ki_object *obj, const ki_error *err);
-/* The same for all waits of an item, or for those that end by `last`. */
-void ki_fetch_decide_all(ki_fetch_item *item, ki_object *obj, const ki_error *err);
-void ki_fetch_decide_until(ki_fetch_item *item, int64_t last, const ki_error *err);
+/* The same for the waits of an item that end by `last`; without `also_joined` for those that began before the
+ * request. */
+void ki_fetch_decide_waits(ki_fetch_item *item, int64_t last, bool also_joined, ki_object *obj, const ki_error *err);
 /* The wait has ended without a result. Its item may be dropped. */
 void ki_fetch_forget(ki_fetch_wait *wait);
 /* Returns KI_ERR_TIMEOUT with the cause. */

@@ -43,7 +43,7 @@ static void wait_until(ki_fetch_item *item, int64_t at, const ki_error *failure)
     const ki_error err = ki_fetch_unknown(item);
     ki_fetch_item_set(item, KI_FETCH_WAITING, at);
     if (item->waits)
-        ki_fetch_decide_until(item, at, &err);
+        ki_fetch_decide_waits(item, at, true, NULL, &err);
 }
 
 static void retry_later(ki_fetch_item *item, const ki_error *err) {
@@ -69,15 +69,6 @@ static void remember(ki_fetch_item *item, ki_object *obj, const ki_error *err) {
     ki_fetch_item_set(item, KI_FETCH_KNOWN, ki_time_after_ms(item->since, KI_FETCH_REMEMBERED_MS));
 }
 
-/* Decides the waits that began before the request. */
-static void decide_older(ki_fetch_item *item, ki_object *obj, const ki_error *err) {
-    for (ki_fetch_wait *next, *wait = item->waits; wait; wait = next) {
-        next = wait->next;
-        if (!wait->has_joined)
-            ki_fetch_decide(item->fetcher, wait, obj, err);
-    }
-}
-
 /* Takes the reference to `obj` over. */
 static void end_request(ki_fetch_item *item, ki_object *obj, bool may_retry, const ki_error *err) {
     KI_HELD(&item->fetcher->mutex);
@@ -87,7 +78,7 @@ static void end_request(ki_fetch_item *item, ki_object *obj, bool may_retry, con
     item->is_overtaken = false;
     fetcher->flying--;
     if (err->code == KI_ERR_CANCELLED || fetcher->is_closed) {
-        ki_fetch_decide_all(item, NULL, err);
+        ki_fetch_decide_waits(item, INT64_MAX, true, NULL, err);
         ki_fetch_item_drop(item);
         ki_object_unref(obj);
     } else if (may_retry) {
@@ -96,10 +87,8 @@ static void end_request(ki_fetch_item *item, ki_object *obj, bool may_retry, con
         ki_fetch_item_want(item);
         ki_object_unref(obj);
     } else {
-        if (ki_fetch_is_behind_cache(fetcher->informer, item->key, obj))
-            decide_older(item, obj, err);
-        else
-            ki_fetch_decide_all(item, obj, err);
+        bool is_behind = ki_fetch_is_behind_cache(fetcher->informer, item->key, obj);
+        ki_fetch_decide_waits(item, INT64_MAX, !is_behind, obj, err);
         if (item->waits) {
             ki_fetch_item_want(item);
             ki_object_unref(obj);

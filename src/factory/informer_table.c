@@ -1,10 +1,11 @@
 /* informer_table.c: see informer_table.h. Options that do not change the selection are not part of its key. */
 #include "src/factory/informer_table.h"
 
-#include "src/base/array.h"
 #include "src/base/assert.h"
 #include "src/base/error.h"
+#include "src/base/list.h"
 #include "src/base/memory.h"
+#include "src/client/client.h"
 #include "src/client/named_list_watch.h"
 #include "src/object/pack.h"
 
@@ -19,8 +20,6 @@ void ki_informer_table_init(ki_informer_table *table, const ki_allocator *alloca
 }
 
 static void free_entry(ki_informer_table *table, ki_informer_entry *entry) {
-    if (!entry)
-        return;
     ki_informer_free(entry->informer);
     ki_fetcher_free(entry->fetcher);
     ki_object_format_unref(entry->format);
@@ -29,14 +28,10 @@ static void free_entry(ki_informer_table *table, ki_informer_entry *entry) {
 }
 
 void ki_informer_table_free(ki_informer_table *table) {
-    for (size_t i = 0; i < table->count; i++)
-        free_entry(table, table->entries[i]);
-    while (table->removed) {
-        ki_informer_entry *entry = table->removed;
-        table->removed = entry->next_removed;
+    for (ki_informer_entry *next, *entry = table->first; entry; entry = next) {
+        next = entry->next;
         free_entry(table, entry);
     }
-    ki_free(table->allocator, table->entries);
     ki_map_free(&table->by_key);
 }
 
@@ -69,55 +64,35 @@ static ki_status make_format(const ki_informer_maker *maker, const ki_informer_o
 }
 
 /* `finds`: a source by name finds its resource; one that does not uses what the other one has found. */
-static ki_status make_source(const ki_informer_maker *maker, const ki_informer_entry *entry,
-                             const ki_http_list_watch_options *options, bool finds, ki_list_watch **ret_source,
-                             ki_error *err) {
+static ki_status make_source(const ki_informer_entry *entry, ki_selection *selection, bool finds,
+                             ki_list_watch **ret_source, ki_error *err) {
+    const ki_informer_maker *maker = entry->maker;
     ki_engine *engine = maker->options.engine;
-    if (entry->selection->is_by_name)
-        return ki_named_list_watch_new(engine, maker->transport, entry->format, options, finds, ret_source, err);
-    return ki_http_list_watch_new(engine, maker->transport, entry->format, options, ret_source, err);
-}
-
-static ki_status make_sources(const ki_informer_maker *maker, const ki_informer_entry *entry, sources *ret_made,
-                              ki_error *err) {
-    const ki_http_list_watch_options source_options = {
-        .selection = entry->selection,
+    const ki_http_list_watch_options options = {
+        .selection = selection,
         .object_limit = maker->options.factory->object_limit,
-        .throttle = maker->throttle,
+        .throttle = maker->client->throttle,
     };
-    sources made = { .main = NULL };
-    ki_status status = make_source(maker, entry, &source_options, true, &made.main, err);
-    if (!status && entry->has_check)
-        status = make_source(maker, entry, &source_options, false, &made.check, err);
-    if (status)
-        free_sources(&made);
-    else
-        *ret_made = made;
-    return status;
+    if (entry->selection->is_by_name)
+        return ki_named_list_watch_new(engine, maker->transport, entry->format, &options, finds, ret_source, err);
+    return ki_http_list_watch_new(engine, maker->transport, entry->format, &options, ret_source, err);
 }
 
 /* Loop. */
 static ki_status make_source_of_namespace(ki_selection *selection, void *user, ki_list_watch **ret_source,
                                           ki_error *err) {
-    const ki_informer_entry *entry = user;
-    const ki_http_list_watch_options options = {
-        .selection = selection,
-        .object_limit = entry->maker->options.factory->object_limit,
-        .throttle = entry->maker->throttle,
-    };
-    return make_source(entry->maker, entry, &options, true, ret_source, err);
+    return make_source(user, selection, true, ret_source, err);
 }
 
 /* `own_source` NULL: with the API server's. */
-static ki_status make_informer(const ki_informer_maker *maker, ki_list_watch *own_source,
-                               const ki_informer_options *options, ki_informer_entry *entry, ki_error *err) {
+static ki_status make_informer(ki_informer_entry *entry, ki_list_watch *own_source, const ki_informer_options *options,
+                               ki_error *err) {
     sources made = { .main = own_source };
     bool has_sources = !own_source && !entry->selection->is_set;
-    ki_status status = has_sources ? make_sources(maker, entry, &made, err) : KI_OK;
-    if (status)
-        return status;
-    entry->maker = maker;
-    ki_shared_informer_options informer_options = maker->options;
+    ki_status status = has_sources ? make_source(entry, entry->selection, true, &made.main, err) : KI_OK;
+    if (!status && has_sources && entry->has_check)
+        status = make_source(entry, entry->selection, false, &made.check, err);
+    ki_shared_informer_options informer_options = entry->maker->options;
     informer_options.list_watch = made.main;
     informer_options.check_source = made.check;
     informer_options.selection = entry->selection;
@@ -125,50 +100,35 @@ static ki_status make_informer(const ki_informer_maker *maker, ki_list_watch *ow
     informer_options.given = *options;
     informer_options.make_source = make_source_of_namespace;
     informer_options.make_source_user = entry;
-    status = ki_informer_new(&informer_options, &entry->informer, err);
+    if (!status)
+        status = ki_informer_new(&informer_options, &entry->informer, err);
     if (status && !own_source)
         free_sources(&made);
-    return status || own_source ? status : ki_fetcher_new(entry->informer, maker->client, &entry->fetcher, err);
-}
-
-/* Reserves room for one more entry, so that adding it cannot fail. `*ret_place` is its place: that of a removed entry,
- * or a new one. */
-static ki_status reserve(ki_informer_table *table, size_t *ret_place, ki_error *err) {
-    if (ki_map_reserve(&table->by_key, table->count + 1))
-        return ki_error_no_memory(err, "making an informer");
-    *ret_place = 0;
-    while (*ret_place < table->count && table->entries[*ret_place])
-        ++*ret_place;
-    if (KI_ARRAY_RESERVE(table->allocator, table->entries, *ret_place, table->capacity))
-        return ki_error_no_memory(err, "making an informer");
-    return KI_OK;
+    return status || own_source ? status : ki_fetcher_new(entry->informer, entry->maker->client, &entry->fetcher, err);
 }
 
 static ki_status add(ki_informer_table *table, const ki_informer_maker *maker, ki_selection *selection,
                      ki_list_watch *own_source, const ki_informer_options *options, ki_informer **ret_informer,
                      ki_error *err) {
-    size_t place;
-    ki_status status = reserve(table, &place, err);
-    if (status)
-        return status;
     ki_informer_entry *entry = ki_alloc_zero(table->allocator, sizeof *entry);
     if (!entry)
         return ki_error_no_memory(err, "making an informer");
     entry->selection = ki_selection_ref(selection);
     entry->has_check = options->consistency_check_ms > 0;
     entry->view = options->view;
-    status = make_format(maker, options, &entry->format, err);
+    entry->maker = maker;
+    ki_status status = ki_map_reserve(&table->by_key, table->by_key.count + 1)
+                           ? ki_error_no_memory(err, "making an informer")
+                           : make_format(maker, options, &entry->format, err);
     if (!status)
-        status = make_informer(maker, own_source, options, entry, err);
+        status = make_informer(entry, own_source, options, err);
     if (!status)
         status = ki_map_put(&table->by_key, selection->key, entry, NULL); /* room is reserved */
     if (status) {
         free_entry(table, entry);
         return status;
     }
-    table->entries[place] = entry;
-    KI_ASSERT(place <= table->count && place < table->capacity);
-    table->count += place == table->count;
+    KI_LIST_APPEND(table->first, entry);
     *ret_informer = entry->informer;
     return KI_OK;
 }
@@ -222,21 +182,18 @@ ki_status ki_informer_table_add(ki_informer_table *table, const ki_informer_make
 }
 
 ki_status ki_informer_table_remove(ki_informer_table *table, const ki_informer *informer, ki_error *err) {
-    for (size_t i = 0; i < table->count; i++) {
-        ki_informer_entry *entry = table->entries[i];
-        if (!entry || entry->informer != informer)
-            continue;
-        ki_status status = ki_informer_remove(entry->informer, err);
-        if (status)
-            return status;
-        ki_fetcher_close(entry->fetcher);
-        const void *removed = ki_map_remove(&table->by_key, entry->selection->key);
-        KI_ASSERT(removed == entry && !entry->next_removed);
-        (void)removed;
-        table->entries[i] = NULL;
-        entry->next_removed = table->removed;
-        table->removed = entry;
-        return KI_OK;
-    }
-    return ki_error_set(err, KI_ERR_NOT_FOUND, "no such informer of the factory: it was removed, or is another's");
+    ki_informer_entry *entry = table->first;
+    while (entry && (entry->informer != informer || entry->is_removed))
+        entry = entry->next;
+    if (!entry)
+        return ki_error_set(err, KI_ERR_NOT_FOUND, "no such informer of the factory: it was removed, or is another's");
+    ki_status status = ki_informer_remove(entry->informer, err);
+    if (status)
+        return status;
+    ki_fetcher_close(entry->fetcher);
+    const void *removed = ki_map_remove(&table->by_key, entry->selection->key);
+    KI_ASSERT(removed == entry);
+    (void)removed;
+    entry->is_removed = true;
+    return KI_OK;
 }

@@ -8,7 +8,6 @@
 
 #include "src/base/map.h"
 #include "src/cache/informer/shared_informer.h"
-#include "src/client/throttle.h"
 #include "src/factory/fetch.h"
 #include "src/object/body_codec.h"
 #include "src/transport/transport.h"
@@ -20,27 +19,25 @@ typedef struct ki_informer_entry {
     ki_fetcher *fetcher; /* NULL with a source of the program's own */
     ki_selection *selection;
     ki_object_format *format;
-    const ki_field *view;                  /* of the first request; NULL: none */
-    bool has_check;                        /* consistency checks, of the first request */
-    bool is_start_requested;               /* its start was requested */
-    bool is_started;                       /* loop only */
-    const struct ki_informer_maker *maker; /* of a set of namespaces: makes its sources */
-    struct ki_informer_entry *next_removed;
+    const ki_field *view;    /* of the first request; NULL: none */
+    bool has_check;          /* consistency checks, of the first request */
+    bool is_start_requested; /* its start was requested */
+    bool is_started;         /* loop only */
+    const struct ki_informer_maker *maker;
+    bool is_removed;
+    struct ki_informer_entry *next, *previous;
 } ki_informer_entry;
 
 typedef struct ki_informer_table {
     const ki_allocator *allocator;
-    ki_map by_key;               /* of its selection */
-    ki_informer_entry **entries; /* NULL: a place whose entry was removed */
-    size_t count, capacity;
-    ki_informer_entry *removed; /* the latest; linked by `next_removed` */
+    ki_map by_key;            /* of its selection; without the removed ones */
+    ki_informer_entry *first; /* of all in the order of their making, also of the removed ones */
 } ki_informer_table;
 
 /* The settings of new informers. Outlives them. */
 typedef struct ki_informer_maker {
     ki_transport *transport;
-    ki_client *client;                  /* of what is fetched beside the caches */
-    ki_throttle *throttle;              /* NULL: none */
+    ki_client *client;                  /* of what is fetched beside the caches; has the rate limit of all */
     ki_body_contexts *contexts;         /* for packing; owned by the factory */
     ki_shared_informer_options options; /* of all informers; the rest differs by informer */
 } ki_informer_maker;

@@ -15,15 +15,15 @@
 
 #include <string.h>
 
-static ki_status say_no_object(const ki_client_request *request, const ki_response *response, ki_error *err) {
-    char shown[KI_WIRE_SHOW_MAX];
-    size_t size = 0;
-    const char *body = ki_response_body(response, &size), *ns = request->namespace_name, *name = request->name;
-    bool in = request->resource->namespaced && ns && *ns;
+static ki_status say_no_object(const ki_client_request *request, const ki_request_options *options,
+                               const ki_response *response, ki_error *err) {
+    char shown[KI_WIRE_SHOW_MAX], what[KI_OUTGOING_WHAT_MAX];
+    ki_str body;
+    body.data = ki_response_body(response, &body.size);
+    ki_outgoing_describe(request, options, what);
     return ki_error_set(err, KI_ERR_PROTOCOL,
-                        "%s%s%s%s%s: the server's response is not an object: \"%s\"; ki_client_do accepts any response",
-                        request->resource->plural, in || name ? " " : "", in ? ns : "", in && name ? "/" : "",
-                        name ? name : "", ki_wire_show((ki_str){ body, size }, shown));
+                        "%s: the server's response is not an object: \"%s\"; ki_client_do accepts any response", what,
+                        ki_wire_show(body, shown));
 }
 
 static bool is_same_resource(const ki_resource *a, const ki_resource *b) {
@@ -59,7 +59,7 @@ static ki_status take_object(const work *self, const ki_response *response, ki_o
     const ki_object *obj = ki_response_object(response);
     size_t size = 0;
     if (!obj)
-        return say_no_object(&self->request, response, err);
+        return say_no_object(&self->request, &self->options, response, err);
     const char *body = ki_response_body(response, &size);
     if (!self->options.informer && self->like)
         return ki_object_from_json_whole(ki_format_of(self->like), (ki_str){ body, size }, ki_object_api_version(obj),

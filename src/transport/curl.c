@@ -109,6 +109,7 @@ static void detach(ki_exchange *exchange) {
         exchange->pool->stalled -= exchange->is_stalled;
     }
     transport->unreported -= exchange->is_unreported;
+    ki_metered_end(&exchange->metered);
     exchange->state = KI_EXCHANGE_ENDING;
     ki_timer_close(&exchange->idle);
     ki_timer_close(&exchange->total);
@@ -232,6 +233,7 @@ static void deliver_head(ki_exchange *exchange) {
     exchange->is_watch = exchange->is_endless;
     exchange->pool->watches += exchange->is_watch;
     note_version(exchange);
+    ki_metered_head(&exchange->metered, (int)status);
     if (status == HTTP_UNAUTHORIZED && !exchange->is_ping)
         ki_credentials_rejected(exchange->transport->credentials, exchange->set);
     exchange->sink.on_head(&head, exchange->sink.user);
@@ -354,6 +356,18 @@ static size_t on_body(char *data, size_t one, size_t size, void *user) {
 
 /* --- service ------------------------------------------------------------------------------------------------------ */
 
+/* Ends the active exchanges of a pool; NULL: all watches. */
+static void end_all(ki_curl_transport *transport, const ki_curl_pool *pool, const ki_error *err) {
+    for (ki_exchange *exchange = transport->active; exchange;) {
+        if (pool ? exchange->pool != pool : !exchange->is_endless) {
+            exchange = exchange->next;
+            continue;
+        }
+        ki_curl_end(exchange, err);
+        exchange = transport->active; /* the callback may have changed the list: start again */
+    }
+}
+
 /* Retires the connections made with the old certificates. Ends watches, which their callers send again; other exchanges
  * continue on the old connections. */
 static void change_certificates(ki_curl_transport *transport) {
@@ -362,14 +376,7 @@ static void change_certificates(ki_curl_transport *transport) {
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, KI_ERR_UNEXPECTED_EOF, "the certificates have changed: connecting to %s again",
                  transport->identity.server);
-    for (ki_exchange *exchange = transport->active; exchange;) {
-        if (!exchange->is_endless) {
-            exchange = exchange->next;
-            continue;
-        }
-        ki_curl_end(exchange, &err);
-        exchange = transport->active; /* the callback may have changed the list: start again */
-    }
+    end_all(transport, NULL, &err);
 }
 
 static bool add_handle(const ki_curl_pool *pool, CURL *easy) {
@@ -427,14 +434,7 @@ static void give_up(ki_curl_pool *pool) {
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, pool->failed, "cannot watch the socket of the connection to %s", transport->identity.server);
     pool->retired = true;
-    for (ki_exchange *exchange = transport->active; exchange;) {
-        if (exchange->pool != pool) {
-            exchange = exchange->next;
-            continue;
-        }
-        ki_curl_end(exchange, &err);
-        exchange = transport->active; /* the callback may have changed the list: start again */
-    }
+    end_all(transport, pool, &err);
 }
 
 /* Ends one transfer that libcurl has finished. Returns false if there is none. */
@@ -632,6 +632,7 @@ static ki_status curl_send(ki_transport *base, const ki_request *request, const 
     ki_status status = new_exchange(transport, request, sink, &exchange, err);
     if (status)
         return status;
+    ki_metered_begin(&exchange->metered, base->meter, request);
     start_timeouts(exchange, request);
     queue(exchange);
     ki_task_post(&transport->service);

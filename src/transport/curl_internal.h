@@ -5,6 +5,7 @@
 #include "src/auth/credentials.h"
 #include "src/base/kept_error.h"
 #include "src/transport/curl_pool.h"
+#include "src/transport/metered.h"
 #include "src/transport/transport.h"
 
 #include <curl/curl.h>
@@ -92,6 +93,7 @@ struct ki_exchange {
     struct curl_slist *headers;
     ki_credential_set *set; /* the credentials it was sent with */
     ki_response_sink sink;
+    ki_metered metered;
     ki_exchange_state state;
     bool head_delivered;
     bool is_endless; /* a watch: can be ended and sent again without loss */

@@ -1,5 +1,4 @@
-/* metered.c: see metered.h. An exchange has a record of its own here, which passes the callbacks on. `mutex` guards the
- * counts; everything else belongs to the loop.
+/* metered.c: see metered.h. `mutex` guards the counts; everything else belongs to the loop.
  *
  * As in client-go each attempt is counted when its response begins, or when it fails before, as "<error>", and a watch
  * has no duration. Otherwise than in client-go a duration is that of one attempt, without the wait for the rate limit
@@ -8,7 +7,6 @@
 
 #include "src/base/assert.h"
 #include "src/base/error.h"
-#include "src/base/list.h"
 #include "src/base/memory.h"
 #include "src/engine/thread.h"
 #include "src/transport/proxy.h"
@@ -53,32 +51,12 @@ typedef struct counts {
     ki_histogram durations[METHODS];
 } counts;
 
-typedef struct metered_exchange metered_exchange;
-
-typedef struct metered_transport {
-    ki_transport base; /* must be first */
+struct ki_meter {
     ki_engine *engine;
-    ki_transport *inner;
     char host[HOST_MAX + 1];
-    metered_exchange *first;
     ki_mutex mutex;
     counts counts; /* under `mutex` */
-} metered_transport;
-
-struct metered_exchange {
-    metered_exchange *next, *previous;
-    metered_transport *owner;
-    ki_exchange *inner;
-    ki_response_sink sink;
-    size_t method;
-    int64_t sent_at;
-    bool is_endless, has_head;
-    bool is_ending; /* inside the receiver's on_end, which may still cancel */
 };
-
-static metered_exchange *exchange_of(const ki_exchange *exchange) {
-    return (metered_exchange *)(uintptr_t)exchange;
-}
 
 /* --- counting ----------------------------------------------------------------------------------------------------- */
 
@@ -89,8 +67,8 @@ static size_t method_of(const char *method) {
     return at;
 }
 
-static void count(metered_exchange *self, int status) {
-    metered_transport *owner = self->owner;
+static void count(ki_metered *self, int status) {
+    ki_meter *owner = self->meter;
     counts *counted = &owner->counts;
     size_t at = 0;
     ki_mutex_lock(&owner->mutex);
@@ -105,11 +83,29 @@ static void count(metered_exchange *self, int status) {
     ki_mutex_unlock(&owner->mutex);
 }
 
-/* Counts the end of an exchange. */
-static void note_end(metered_exchange *self) {
-    metered_transport *owner = self->owner;
+void ki_metered_begin(ki_metered *self, ki_meter *meter, const ki_request *request) {
+    KI_ASSERT(!self->meter);
+    if (meter)
+        *self = (ki_metered){ .meter = meter,
+                              .method = method_of(request->method),
+                              .sent_at = ki_engine_clock(meter->engine),
+                              .is_endless = request->endless };
+}
+
+void ki_metered_head(ki_metered *self, int status) {
+    KI_ASSERT(!self->has_head);
+    self->has_head = true;
+    if (self->meter)
+        count(self, status);
+}
+
+void ki_metered_end(ki_metered *self) {
+    ki_meter *owner = self->meter;
+    if (!owner)
+        return;
     if (!self->has_head)
         count(self, NO_RESPONSE);
+    self->meter = NULL;
     if (self->is_endless)
         return;
     int64_t took = ki_engine_clock(owner->engine) - self->sent_at;
@@ -125,8 +121,7 @@ static bool has_observations(const ki_histogram *histogram) {
     return at <= duration.bound_count;
 }
 
-void ki_metered_transport_visit(ki_transport *transport, const char *name, const ki_metrics_visit *to) {
-    metered_transport *self = (metered_transport *)(void *)transport;
+void ki_meter_visit(ki_meter *self, const char *name, const ki_metrics_visit *to) {
     ki_mutex_lock(&self->mutex);
     const counts now = self->counts;
     ki_mutex_unlock(&self->mutex);
@@ -149,114 +144,10 @@ void ki_metered_transport_visit(ki_transport *transport, const char *name, const
     }
 }
 
-/* --- exchanges ---------------------------------------------------------------------------------------------------- */
-
-static void free_exchange(metered_exchange *self) {
-    ki_free(ki_engine_allocator(self->owner->engine), self);
-}
-
-/* The receiver may cancel inside its callbacks, which frees the record: each callback passes on last. */
-static void on_head(const ki_response_head *head, void *user) {
-    metered_exchange *self = user;
-    KI_ASSERT(!self->has_head && !self->is_ending);
-    self->has_head = true;
-    count(self, head->status);
-    if (self->sink.on_head)
-        self->sink.on_head(head, self->sink.user);
-}
-
-static void on_data(const char *data, size_t size, void *user) {
-    const metered_exchange *self = user;
-    KI_ASSERT(self->has_head && !self->is_ending);
-    self->sink.on_data(data, size, self->sink.user);
-}
-
-static void on_read(int64_t until, void *user) {
-    const metered_exchange *self = user;
-    self->sink.on_read(until, self->sink.user);
-}
-
-static void on_end(const ki_error *err, void *user) {
-    metered_exchange *self = user;
-    KI_ON_LOOP(self->owner->engine);
-    KI_ASSERT(!self->is_ending);
-    note_end(self);
-    KI_LIST_REMOVE(self->owner->first, self);
-    self->is_ending = true;
-    self->sink.on_end(err, self->sink.user);
-    free_exchange(self);
-}
-
-static ki_status send_request(ki_transport *transport, const ki_request *request, const ki_response_sink *sink,
-                              ki_exchange **ret_exchange, ki_error *err) {
-    metered_transport *owner = (metered_transport *)(void *)transport;
-    metered_exchange *self = ki_alloc_zero(ki_engine_allocator(owner->engine), sizeof *self);
-    if (!self)
-        return ki_error_no_memory(err, "sending a request");
-    *self = (metered_exchange){ .owner = owner,
-                                .sink = *sink,
-                                .method = method_of(request->method),
-                                .sent_at = ki_engine_clock(owner->engine),
-                                .is_endless = request->endless };
-    const ki_response_sink passing = { .on_head = on_head,
-                                       .on_data = sink->on_data ? on_data : NULL,
-                                       .on_read = sink->on_read ? on_read : NULL,
-                                       .on_end = on_end,
-                                       .user = self };
-    KI_LIST_PREPEND(owner->first, self);
-    ki_status status = ki_transport_send(owner->inner, request, &passing, &self->inner, err);
-    if (status) {
-        KI_LIST_REMOVE(owner->first, self);
-        free_exchange(self);
-        return status;
-    }
-    *ret_exchange = (ki_exchange *)(void *)self;
-    return KI_OK;
-}
-
-static void cancel(ki_exchange *exchange) {
-    metered_exchange *self = exchange_of(exchange);
-    ki_transport_cancel(self->owner->inner, self->inner);
-    if (self->is_ending)
-        return;
-    note_end(self);
-    KI_LIST_REMOVE(self->owner->first, self);
-    free_exchange(self);
-}
-
-static void pause_exchange(ki_exchange *exchange, bool is_paused) {
-    const metered_exchange *self = exchange_of(exchange);
-    ki_transport_pause(self->owner->inner, self->inner, is_paused);
-}
-
-static bool waits_for(const ki_exchange *exchange, char *text, size_t size) {
-    const metered_exchange *self = exchange_of(exchange);
-    return ki_transport_waits_for(self->owner->inner, self->inner, text, size);
-}
-
-static void hide(ki_transport *transport, char *text, size_t size) {
-    ki_transport_hide(((metered_transport *)(void *)transport)->inner, text, size);
-}
-
 /* --- new, free ---------------------------------------------------------------------------------------------------- */
 
-static void free_transport(ki_transport *transport) {
-    metered_transport *self = (metered_transport *)(void *)transport;
-    while (self->first)
-        cancel((ki_exchange *)(void *)self->first);
-    ki_mutex_destroy(&self->mutex);
-    ki_free(ki_engine_allocator(self->engine), self);
-}
-
-static const ki_transport_ops ops = { .send = send_request,
-                                      .cancel = cancel,
-                                      .free = free_transport,
-                                      .waits_for = waits_for,
-                                      .pause = pause_exchange,
-                                      .hide = hide };
-
 /* Host and port as in the URL, as client-go has them. */
-static void set_host(metered_transport *self, ki_str url) {
+static void set_host(ki_meter *self, ki_str url) {
     const ki_str host = url.size ? ki_server_parts_of(url).host : KI_STR("none");
     size_t size = url.size ? 0 : host.size, most = url.size ? (size_t)(url.data + url.size - host.data) : 0;
     while (size < most && host.data[size] != '/')
@@ -264,9 +155,8 @@ static void set_host(metered_transport *self, ki_str url) {
     snprintf(self->host, sizeof self->host, "%.*s", (int)(size < HOST_MAX ? size : HOST_MAX), host.data);
 }
 
-ki_status ki_metered_transport_new(ki_engine *engine, ki_transport *inner, ki_str server_url,
-                                   ki_transport **ret_transport, ki_error *err) {
-    metered_transport *self = ki_alloc_zero(ki_engine_allocator(engine), sizeof *self);
+ki_status ki_meter_new(ki_engine *engine, ki_str server_url, ki_meter **ret_meter, ki_error *err) {
+    ki_meter *self = ki_alloc_zero(ki_engine_allocator(engine), sizeof *self);
     if (!self)
         return ki_error_no_memory(err, "making a transport");
     ki_status status = ki_mutex_init(&self->mutex, err);
@@ -274,10 +164,15 @@ ki_status ki_metered_transport_new(ki_engine *engine, ki_transport *inner, ki_st
         ki_free(ki_engine_allocator(engine), self);
         return status;
     }
-    self->base.ops = &ops;
     self->engine = engine;
-    self->inner = inner;
     set_host(self, server_url);
-    *ret_transport = &self->base;
+    *ret_meter = self;
     return KI_OK;
+}
+
+void ki_meter_free(ki_meter *self) {
+    if (!self)
+        return;
+    ki_mutex_destroy(&self->mutex);
+    ki_free(ki_engine_allocator(self->engine), self);
 }

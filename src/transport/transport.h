@@ -10,6 +10,7 @@
 #include "src/engine/engine.h"
 
 typedef struct ki_transport ki_transport;
+typedef struct ki_meter ki_meter;       /* metered.h */
 typedef struct ki_exchange ki_exchange; /* one request and its response */
 
 /* Borrowed during send; the transport copies what it needs. */
@@ -64,6 +65,7 @@ typedef struct ki_transport_ops {
 
 struct ki_transport {
     const ki_transport_ops *ops;
+    ki_meter *meter; /* counts the requests; NULL: nobody wants that. Set by the owner of the meter, on the loop */
 };
 
 /* `*ret_exchange` is valid until on_end has returned or cancel is called. */

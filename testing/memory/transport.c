@@ -6,6 +6,7 @@
 #include "src/base/error.h"
 #include "src/base/list.h"
 #include "src/base/memory.h"
+#include "src/transport/metered.h"
 
 #include <string.h>
 
@@ -22,6 +23,7 @@ struct kt_memory_call {
     memory_transport *transport;
     struct kt_memory_call *next, *previous;
     ki_response_sink sink;
+    ki_metered metered;
     void *server_user;
     ki_task arrival;
     ki_timer idle, total;
@@ -55,6 +57,7 @@ static void finish(kt_memory_call *call) {
     ki_timer_close(&call->idle);
     ki_timer_close(&call->total);
     KI_LIST_REMOVE(call->transport->first, call);
+    ki_metered_end(&call->metered);
 }
 
 static void abandon(kt_memory_call *call) {
@@ -148,6 +151,7 @@ static ki_status memory_send(ki_transport *base, const ki_request *request, cons
         ki_free(allocator, call);
         return ki_error_no_memory(err, "sending a request");
     }
+    ki_metered_begin(&call->metered, base->meter, request);
     KI_LIST_PREPEND(transport->first, call);
     touch(call);
     if (request->total_timeout_ns > 0)
@@ -206,6 +210,7 @@ static bool is_alive(kt_memory_call *call) {
 
 bool kt_memory_call_head(kt_memory_call *call, const ki_response_head *head) {
     touch(call);
+    ki_metered_head(&call->metered, head->status);
     call->callbacks++;
     call->sink.on_head(head, call->sink.user);
     call->callbacks--;

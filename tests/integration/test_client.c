@@ -327,11 +327,12 @@ TEST(a_response_that_is_no_object_is_shown) {
     CHECK(ki_testing_server_add_fault(server, "garbage,which=0", NULL, err));
     assert_int_equal(ki_client_get(client, KI_CONFIGMAPS, "default", "x", NULL, &obj, &failure), KI_ERR_PROTOCOL);
     assert_string_equal(failure.message,
-                        "configmaps default/x: the server's response is not an object: \"<html>a proxy's "
+                        "get configmaps default/x: the server's response is not an object: \"<html>a proxy's "
                         "page</html>\"; ki_client_do accepts any response");
     ki_unstructured *unnamed = ki_unstructured_for(KI_CONFIGMAPS, "default", NULL);
     assert_int_equal(ki_client_create(client, KI_CONFIGMAPS, unnamed, NULL, &obj, &failure), KI_ERR_PROTOCOL);
-    assert_non_null(strstr(failure.message, "configmaps default: the server's response is not an object"));
+    assert_non_null(
+        strstr(failure.message, "create configmaps in namespace default: the server's response is not an object"));
     ki_testing_server_clear_faults(server);
     ki_client_free(client);
 }
@@ -353,7 +354,7 @@ TEST(a_response_without_a_body_is_no_object) {
     assert_int_equal(ki_client_get(client, KI_PODS, "default", "x", NULL, &obj, &failure), KI_ERR_PROTOCOL);
     assert_string_equal(
         failure.message,
-        "pods default/x: the server's response is not an object: \"\"; ki_client_do accepts any response");
+        "get pods default/x: the server's response is not an object: \"\"; ki_client_do accepts any response");
     assert_null(obj);
     ki_client_free(client);
     ki_config_free(to);

@@ -606,7 +606,7 @@ TEST(the_core_groups_first_version_is_its_preferred_one) {
     const char text[] = "{\"kind\":\"APIVersions\",\"versions\":[\"v2\",\"v1\"]}";
     assert_int_equal(ki_group_versions_add(&ki_allocator_default, &versions, KI_STR(text), NULL), KI_OK);
     assert_true(versions.items[0].preferred && !versions.items[1].preferred);
-    ki_group_versions_free(&ki_allocator_default, &versions);
+    ki_free(&ki_allocator_default, versions.items);
 }
 
 /* --- hostile documents -------------------------------------------------------------------------------------------- */
@@ -619,7 +619,7 @@ static ki_status read_both(const char *text, size_t size, size_t *ret_count) {
     ki_status other = ki_resource_map_add_list(map, "g", "v1", true, body, &err);
     ki_group_versions versions = { .items = NULL };
     (void)ki_group_versions_add(&ki_allocator_default, &versions, body, &err);
-    ki_group_versions_free(&ki_allocator_default, &versions);
+    ki_free(&ki_allocator_default, versions.items);
     assert_int_equal(ki_resource_map_close(map), KI_OK);
     *ret_count = 0;
     for (const ki_discovered *at; (at = ki_resource_map_at(map, *ret_count)); ++*ret_count)

@@ -1,8 +1,7 @@
-/* test_memory_transport.c: the transport within the process, alone and under the one that counts requests (metered.h),
- * keeps the promises that transport.h makes for every transport. */
+/* test_memory_transport.c: the transport within the process keeps the promises that transport.h makes for every
+ * transport. */
 
 #include "src/base/error.h"
-#include "src/transport/metered.h"
 #include "testing/memory/transport.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
@@ -22,8 +21,7 @@ static const ki_clock test_clock = { .now = test_now, .user = NULL };
 /* Both sides write what happens to them: client h(ead) d(ata) e(nd, clean) x(cut); server s(erve) a(bandoned). */
 typedef struct both {
     ki_engine *engine;
-    ki_transport *memory;
-    ki_transport *transport; /* `memory`, or what counts its requests */
+    ki_transport *transport;
     ki_exchange *exchange;
     kt_memory_call *call; /* NULL: none, or gone */
     char trace[64];
@@ -105,20 +103,6 @@ static void abandoned(kt_memory_call *call, void *user) {
 
 static const ki_request get_request = { .method = "GET", .target = "/api/v1/pods" };
 
-static bool is_metered;
-
-static int use_memory_alone(void **state) {
-    (void)state;
-    is_metered = false;
-    return 0;
-}
-
-static int use_meter(void **state) {
-    (void)state;
-    is_metered = true;
-    return 0;
-}
-
 static ki_status open_both(both *self, const ki_allocator *allocator) {
     memset(self, 0, sizeof *self);
     test_time = 1;
@@ -127,12 +111,7 @@ static ki_status open_both(both *self, const ki_allocator *allocator) {
     if (status)
         return status;
     const kt_memory_server server = { serve, abandoned, self };
-    status = kt_memory_transport_new(self->engine, &server, &self->memory, NULL);
-    if (status || !is_metered) {
-        self->transport = self->memory;
-        return status;
-    }
-    return ki_metered_transport_new(self->engine, self->memory, KI_STR(""), &self->transport, NULL);
+    return kt_memory_transport_new(self->engine, &server, &self->transport, NULL);
 }
 
 static ki_status send_request(both *self, const ki_request *request) {
@@ -145,9 +124,7 @@ static void step(both *self) {
 }
 
 static void close_both(both *self) {
-    if (self->transport != self->memory)
-        ki_transport_free(self->transport);
-    ki_transport_free(self->memory);
+    ki_transport_free(self->transport);
     ki_engine_free(self->engine);
 }
 
@@ -181,7 +158,7 @@ static void on_send(const ki_request *request, void *user) {
 TEST(a_server_can_look_at_each_request_inside_send) {
     both self;
     assert_int_equal(open_both(&self, NULL), KI_OK);
-    kt_memory_transport_on_send(self.memory, on_send);
+    kt_memory_transport_on_send(self.transport, on_send);
     assert_int_equal(send_request(&self, &get_request), KI_OK);
     assert_string_equal(self.trace, "S");
     step(&self);
@@ -305,6 +282,3 @@ TEST(every_lack_of_memory_is_an_error_without_a_leak) {
         close_both(&self);
     }
 }
-
-TEST_GROUP(alone, use_memory_alone, NULL);
-TEST_GROUP(metered, use_meter, NULL);

@@ -15,7 +15,8 @@ enum {
 
 typedef struct stage {
     test_engine engine;
-    ki_transport *memory, *transport;
+    ki_transport *transport;
+    ki_meter *meter;
     ki_exchange *exchange;
     kt_memory_call *call;
     char samples[TEXT];
@@ -54,13 +55,14 @@ static void open_stage(stage *s, const char *url) {
     memset(s, 0, sizeof *s);
     const kt_memory_server server = { serve, abandoned, s };
     assert_true(test_engine_open(&s->engine, NULL, 1));
-    assert_int_equal(kt_memory_transport_new(s->engine.engine, &server, &s->memory, NULL), KI_OK);
-    assert_int_equal(ki_metered_transport_new(s->engine.engine, s->memory, ki_str_of(url), &s->transport, NULL), KI_OK);
+    assert_int_equal(kt_memory_transport_new(s->engine.engine, &server, &s->transport, NULL), KI_OK);
+    assert_int_equal(ki_meter_new(s->engine.engine, ki_str_of(url), &s->meter, NULL), KI_OK);
+    s->transport->meter = s->meter;
 }
 
 static void close_stage(stage *s) {
     ki_transport_free(s->transport);
-    ki_transport_free(s->memory);
+    ki_meter_free(s->meter);
     test_engine_close(&s->engine);
 }
 
@@ -94,7 +96,7 @@ static void note(const ki_sample *sample, void *user) {
 
 static void expect(stage *s, const char *name, const char *samples) {
     s->samples[0] = '\0';
-    ki_metered_transport_visit(s->transport, name, &(ki_metrics_visit){ note, s });
+    ki_meter_visit(s->meter, name, &(ki_metrics_visit){ note, s });
     assert_string_equal(s->samples, samples);
 }
 
@@ -160,7 +162,7 @@ TEST(statuses_beyond_what_is_kept_are_not_counted) {
     for (int status = 200; status < 300; status++)
         request(&s, "GET", true, status, 0, 0);
     s.samples[0] = '\0';
-    ki_metered_transport_visit(s.transport, "", &(ki_metrics_visit){ note, &s });
+    ki_meter_visit(s.meter, "", &(ki_metrics_visit){ note, &s });
     assert_non_null(strstr(s.samples, "code=200/"));
     assert_null(strstr(s.samples, "code=299/"));
     close_stage(&s);
