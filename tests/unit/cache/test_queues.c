@@ -546,6 +546,18 @@ TEST(lack_of_memory_leaves_the_queue_as_it_was) {
     }
 }
 
+TEST(lack_of_memory_leaves_a_resync_behind_other_changes_as_it_was) {
+    static const char *const popped[] = { "[+e=12] [a=1r] [b=2r] [c=3r]", "[+e=12] [a=1r b=2r c=3r]" };
+    scarce_memory memory = SCARCE_MEMORY_FROM(OWN_ALLOCATIONS);
+    while (scarce_memory_next(&memory)) {
+        fifo_stage f;
+        fifo_open(&f, kind, "a=1 b=2 c=3", &memory.allocator);
+        fifo_play_scarce(&f, "+e=12; resync");
+        assert_string_equal(fifo_pop_all(&f), popped[column]);
+        fifo_close(&f);
+    }
+}
+
 TEST(lack_of_memory_leaves_a_first_list_as_it_was) {
     static const char *const popped[][2] = { { "[a=1i] [b=1i] [c=1i ~c=2]", "{9: a=1i b=1i c=1i} [~c=2]" },
                                              { "[a=1i a=2i] [b=1i] [~c=2]", "{9: b=1i a=2i} [~c=2]" } };

@@ -149,6 +149,35 @@ static bool is_inside(const ki_object *obj, const void *part) {
     return (uintptr_t)part - (uintptr_t)obj < ki_object_memory(obj);
 }
 
+/* The node's name in the view of such objects is one text, which each of them has a reference to. */
+TEST(packed_objects_share_the_texts_of_their_views) {
+    enum {
+        COUNT = 2 * KI_TEXT_OBJECTS
+    };
+    ki_object_format *format = NULL;
+    ki_object *packed[COUNT];
+    assert_int_equal(make_format(&ki_allocator_default, &format), KI_OK);
+    for (int i = 0; i < COUNT; i++) {
+        ki_object *plain = NULL;
+        char json[sizeof pod];
+        memcpy(json, pod, sizeof pod);
+        *(strstr(json, "\"name\":\"a\"") + 8) = (char)('a' + i);
+        assert_int_equal(ki_object_format_read(format, json, strlen(json), &plain, NULL), KI_OK);
+        packed[i] = ki_object_pack(plain);
+        assert_true(ki_object_is_packed(packed[i]));
+        ki_object_unref(plain);
+    }
+    const struct pod *view = ki_object_view(packed[COUNT - 1]), *other = ki_object_view(packed[COUNT - 2]);
+    assert_ptr_equal(view->node, other->node);
+    size_t bytes = ki_object_format_group_bytes(format);
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(ki_object_format_group_bytes(format), bytes);
+        ki_object_unref(packed[i]);
+    }
+    assert_int_equal(ki_object_format_group_bytes(format), 0);
+    ki_object_format_unref(format);
+}
+
 TEST(the_view_of_a_packed_object_is_its_own) {
     stage s;
     begin(&s, &ki_allocator_default, pod);
