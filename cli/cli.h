@@ -97,6 +97,7 @@ typedef struct options {
     bool rbac;
     bool gc;
     bool until_eof;
+    int64_t ready_fd; /* 0: none */
     int64_t compact_after;
     int64_t seconds;
 

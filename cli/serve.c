@@ -7,6 +7,8 @@
 #include <kinformer-testing/faults.h>
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -63,6 +65,10 @@ static int prepare(ki_testing_server *server, const options *o) {
         }
         say("serve", "loaded %zu object%s from %s", objects, objects == 1 ? "" : "s", o->loads.items[i]);
     }
+    if (ki_testing_server_keep_start(server, &err)) {
+        say("serve", "%s", ki_error_message(&err));
+        return EXIT_FAILED;
+    }
     if (o->write_kubeconfig && ki_testing_server_write_kubeconfig(server, o->write_kubeconfig, &err)) {
         say("serve", "--write-kubeconfig: %s", ki_error_message(&err));
         return EXIT_FAILED;
@@ -110,6 +116,10 @@ static int check(const options *o) {
         say("serve", "--load - can be used once: standard input ends");
         return EXIT_USAGE;
     }
+    if (o->ready_fd > INT_MAX || (o->ready_fd && fcntl((int)o->ready_fd, F_GETFD) < 0)) {
+        say("serve", "--ready-fd: descriptor %lld is not open", (long long)o->ready_fd);
+        return EXIT_USAGE;
+    }
     if (o->until_eof && from_input) {
         say("serve", "--until-eof and --load - both read standard input; use --load FILE");
         return EXIT_USAGE;
@@ -141,6 +151,17 @@ static void wait_for_end(const sigset_t *ends, bool until_eof) {
     }
     if (waits[0].fd >= 0)
         close(waits[0].fd);
+}
+
+/* Writes the URL to the descriptor of --ready-fd, and closes it. */
+static int report_ready(const ki_testing_server *server, int fd) {
+    char line[512];
+    int size = snprintf(line, sizeof line, "%s\n", ki_testing_server_url(server));
+    ssize_t wrote = write(fd, line, (size_t)size);
+    if (wrote == size && close(fd) == 0)
+        return EXIT_OK;
+    say("serve", "--ready-fd: cannot write to descriptor %d: %s", fd, strerror(errno));
+    return EXIT_FAILED;
 }
 
 static int run_serve(const options *o) {
@@ -179,6 +200,8 @@ static int run_serve(const options *o) {
         printf("serving %s\n", ki_testing_server_url(server));
         if (!output_flush())
             status = output_status();
+        if (status == EXIT_OK && o->ready_fd > 0)
+            status = report_ready(server, (int)o->ready_fd);
         if (status == EXIT_OK)
             wait_for_end(&ends, o->until_eof);
         sigprocmask(SIG_UNBLOCK, &ends, NULL);
@@ -210,6 +233,7 @@ static const flag flags[] = {
     FLAG("gc", 0, FLAG_BOOL, gc, NULL, "delete dependents with their owner, as the garbage collector does"),
     FLAG("until-eof", 0, FLAG_BOOL, until_eof, NULL,
          "end when standard input ends, for example with the parent process"),
+    FLAG("ready-fd", 0, FLAG_NUMBER, ready_fd, "N", "write the URL to descriptor N once it serves, and close N"),
     FLAG("fault", 0, FLAG_LIST, faults, "SPEC", "inject a fault: status,code=503,verb=list,count=2; repeatable"),
     FLAGS_END
 };
@@ -234,8 +258,11 @@ const cli_command command_serve = {
         "\n"
         "With --tls, --rbac or --token clients must authenticate. The kubeconfig of --write-kubeconfig has the\n"
         "credentials; clients send them only over https. --allow and, with --rbac, roles decide what a user may do;\n"
-        "without both a user may do everything. GET, POST and DELETE /_faults change the faults while it runs; a\n"
-        "server with tokens lets only the group system:masters do that.\n",
+        "without both a user may do everything.\n"
+        "\n"
+        "While it runs, clients on this machine drive it: /_faults changes the faults, /_requests has what clients\n"
+        "have requested, /_wait waits for what they do, POST /_load adds objects, POST /_reset returns to the start,\n"
+        "and POST /_restore restores a backup. A server with tokens lets only the group system:masters do that.\n",
     .flags = tables,
     .run = run_serve,
 };

@@ -11,7 +11,7 @@
  * the end of a value matches any rest. NULL or "" selects all. Faults (faults.h) select requests in the same way.
  *
  * Requests through the network are recorded, also those that get an error response; not the functions of these headers,
- * and not /_faults. Waits return at once if what they wait for is there already. Each wait takes `timeout_ms` at most
+ * and not those to /_faults, /_requests and /_wait (docs/testing-your-client.md). Waits return at once if what they wait for is there already. Each wait takes `timeout_ms` at most
  * (< 0: no limit); the message of KI_ERR_TIMEOUT says what there is instead.
  *
  * Threads: any. */
@@ -38,7 +38,9 @@ typedef struct ki_testing_request {
     const char *user; /* who made the request: "system:anonymous", … (access.h) */
     const char *body; /* YAML and protobuf as JSON; ends with a zero */
     size_t body_size;
-    int status; /* HTTP status of the response; 0: a fault closed the connection without one */
+    int status;      /* HTTP status of the response; 0: a fault closed the connection without one */
+    uint64_t number; /* 1 for the server's first request, and so on */
+    int64_t time_ms; /* when it was responded to: Unix time in milliseconds */
 } ki_testing_request;
 
 typedef struct ki_testing_requests {
@@ -71,7 +73,7 @@ KI_API KI_MUST_CHECK ki_status ki_testing_server_wait_for_requests(ki_testing_se
 
 /* Waits until exactly `count` watches of a resource (NULL: of all) are open. A watch that the server ends or cuts
  * counts no more; one that its client closes counts for up to a second more.
- * Blocks: yes. Errors: KI_ERR_TIMEOUT, KI_ERR_INVALID (not a resource of this server). */
+ * Blocks: yes. Errors: KI_ERR_TIMEOUT, KI_ERR_INVALID (not a resource of this server), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_wait_for_watches(ki_testing_server *server,
                                                                   const ki_resource *resource, size_t count,
                                                                   int64_t timeout_ms, ki_error *err);
@@ -90,7 +92,7 @@ KI_API KI_MUST_CHECK ki_status ki_testing_server_wait_for_object(ki_testing_serv
                                                                  ki_error *err);
 
 /* Waits until there is no object of this name.
- * Blocks: yes. Errors: KI_ERR_TIMEOUT, KI_ERR_INVALID. */
+ * Blocks: yes. Errors: KI_ERR_TIMEOUT, KI_ERR_INVALID, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_wait_for_deletion(ki_testing_server *server,
                                                                    const ki_resource *resource,
                                                                    const char *namespace_name, const char *name,

@@ -15,11 +15,13 @@ struct kt_token {
     ki_str secret;
     kt_user user;
     int64_t expires_ms; /* 0: never; otherwise a service account's token */
+    bool is_start;      /* kept by kt_auth_keep_start */
 };
 
 struct kt_rule {
     kt_rule *next;
     kt_spec spec;
+    bool is_start;
 };
 
 void kt_auth_init(kt_auth *auth, const ki_allocator *allocator) {
@@ -31,14 +33,46 @@ static void free_token(const kt_auth *auth, kt_token *token) {
     ki_free(auth->allocator, token);
 }
 
-void kt_auth_clear_rules(kt_auth *auth) {
-    while (auth->rules) {
-        kt_rule *rule = auth->rules;
-        auth->rules = rule->next;
+/* Removes the rules, or those that were added since the start. */
+static void remove_rules(kt_auth *auth, bool since_start) {
+    for (kt_rule **place = &auth->rules; *place;) {
+        kt_rule *rule = *place;
+        if (since_start && rule->is_start) {
+            place = &rule->next;
+            continue;
+        }
+        *place = rule->next;
         kt_spec_free(&rule->spec);
         ki_free(auth->allocator, rule);
+        auth->rule_count--;
     }
-    auth->rule_count = 0;
+}
+
+void kt_auth_clear_rules(kt_auth *auth) {
+    remove_rules(auth, false);
+}
+
+void kt_auth_keep_start(kt_auth *auth) {
+    for (kt_token *token = auth->tokens; token; token = token->next)
+        token->is_start = true;
+    for (kt_rule *rule = auth->rules; rule; rule = rule->next)
+        rule->is_start = true;
+    auth->was_closed = auth->closed;
+}
+
+void kt_auth_return_to_start(kt_auth *auth) {
+    for (kt_token **place = &auth->tokens; *place;) {
+        kt_token *token = *place;
+        if (token->is_start) {
+            place = &token->next;
+            continue;
+        }
+        *place = token->next;
+        auth->token_count--;
+        free_token(auth, token);
+    }
+    remove_rules(auth, true);
+    auth->closed = auth->was_closed;
 }
 
 void kt_auth_free(kt_auth *auth) {
@@ -87,6 +121,21 @@ bool kt_auth_find(const kt_cluster *cluster, ki_str secret, int64_t now_ms, kt_u
         return false;
     *ret_user = token->user;
     return true;
+}
+
+bool kt_auth_next_token(const kt_auth *auth, const char *secret, size_t *at, ki_str *ret_secret, ki_str *ret_user) {
+    while (*at < auth->token_count) {
+        const kt_token *token = auth->tokens; /* the newest first */
+        for (size_t i = auth->token_count - 1; i > *at; i--)
+            token = token->next;
+        ++*at;
+        if (token->expires_ms || ki_str_equals(token->secret, secret))
+            continue;
+        *ret_secret = token->secret;
+        *ret_user = token->user.name;
+        return true;
+    }
+    return false;
 }
 
 void kt_auth_bind_newest(kt_auth *auth, int64_t expires_ms) {

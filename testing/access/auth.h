@@ -39,8 +39,9 @@ typedef struct kt_auth {
     size_t token_count;
     kt_rule *rules;
     size_t rule_count;
-    bool closed; /* requests from the network must authenticate */
-    bool rbac;   /* Roles, ClusterRoles and bindings apply */
+    bool closed;     /* requests from the network must authenticate */
+    bool rbac;       /* Roles, ClusterRoles and bindings apply */
+    bool was_closed; /* at the start (kt_auth_keep_start) */
 } kt_auth;
 
 /* A request as authorization sees it. */
@@ -68,7 +69,13 @@ ki_status kt_auth_remove_token(kt_auth *auth, const char *secret, ki_error *err)
  * "path=/metrics". A missing field matches everything. A rule needs a user or a group. Errors as for tokens. */
 ki_status kt_auth_add_rule(kt_auth *auth, const char *line, ki_error *err);
 void kt_auth_clear_rules(kt_auth *auth);
+/* Keeps the present tokens and rules. The second function removes those that were added since. */
+void kt_auth_keep_start(kt_auth *auth);
+void kt_auth_return_to_start(kt_auth *auth);
 
+/* Gets each token that does not expire, the oldest first, except the one with `secret`. `*at` is 0 at first. False
+ * after the last one. */
+bool kt_auth_next_token(const kt_auth *auth, const char *secret, size_t *at, ki_str *ret_secret, ki_str *ret_user);
 /* Makes the token that was added last expire at `expires_ms`, and earlier if its service account is deleted or
  * replaced. */
 void kt_auth_bind_newest(kt_auth *auth, int64_t expires_ms);

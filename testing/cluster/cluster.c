@@ -143,6 +143,8 @@ ki_status kt_cluster_new(const ki_allocator *allocator, const kt_cluster_options
         ki_error_no_memory(err, "making the cluster");
     else
         status = kt_cluster_add_namespaces(cluster, err);
+    if (!status && kt_cluster_keep_start(cluster))
+        status = ki_error_no_memory(err, "making the cluster");
     if (status) {
         kt_cluster_free(cluster);
         return status;
@@ -171,6 +173,7 @@ void kt_cluster_free(kt_cluster *cluster) {
     if (!cluster)
         return;
     kt_cluster_compact(cluster, 0);
+    kt_cluster_free_start(cluster);
     for (size_t i = 0; i < cluster->storage_count; i++)
         free_storage(cluster, cluster->storages[i]);
     while (cluster->retired) {

@@ -55,7 +55,15 @@ size_t kt_cluster_open_watches(const kt_cluster *cluster, const ki_resource *res
 /* Restores the state of `events` revisions ago, or the oldest state in the history. Sets the resource version back
  * and cuts all watches, as a restore from a backup does. */
 ki_status kt_cluster_rewind(kt_cluster *cluster, uint64_t events, int64_t now_ms);
-/* Deletes everything and creates the first namespaces again. */
+/* Keeps the present objects, tokens, rules and faults as the state to which kt_cluster_return_to_start returns. Errors:
+ * KI_ERR_NO_MEMORY; the state that was kept before stays. */
+ki_status kt_cluster_keep_start(kt_cluster *cluster);
+/* Returns to the state of kt_cluster_keep_start (without it: of a new cluster), as changes that watches get: what has
+ * changed is deleted, and what is missing is added with its uid. Tokens, rules and faults that were added since go; the
+ * others begin anew. Forgets the requests. Errors: KI_ERR_NO_MEMORY, for objects; the caller calls it again. */
+ki_status kt_cluster_return_to_start(kt_cluster *cluster, int64_t now_ms);
+/* Deletes everything, creates the first namespaces again, and sets the resource version back: a restore from an empty
+ * backup. */
 ki_status kt_cluster_reset(kt_cluster *cluster, int64_t now_ms, ki_error *err);
 /* Returns the injected faults (faults/fault.h). */
 struct kt_faults *kt_cluster_faults(kt_cluster *cluster);

@@ -45,8 +45,12 @@ struct kt_cluster {
     kt_auth auth;
     kt_faults faults;
     kt_request_log requests; /* of clients, for tests */
-    ki_buffer scratch;       /* working space for an object's JSON */
-    const ki_mutex *lock;    /* of the front that serves the cluster; NULL: one thread has it */
+    struct {
+        struct kt_start_part *parts;
+        size_t count;
+    } start;              /* the objects to which kt_cluster_return_to_start returns */
+    ki_buffer scratch;    /* working space for an object's JSON */
+    const ki_mutex *lock; /* of the front that serves the cluster; NULL: one thread has it */
 };
 
 /* The caller holds the cluster. */
@@ -58,6 +62,7 @@ uint64_t kt_cluster_random(kt_cluster *cluster);
 ki_status kt_cluster_add_namespaces(kt_cluster *cluster, ki_error *err);
 /* Returns true for a namespace that every cluster has. */
 bool kt_cluster_is_first_namespace(ki_str name);
+void kt_cluster_free_start(kt_cluster *cluster); /* start.c */
 /* gc.c: processes every change since the last call. Errors: KI_ERR_NO_MEMORY; the caller calls it again. */
 ki_status kt_cluster_collect_garbage(kt_cluster *cluster, int64_t now_ms);
 /* Does the controllers' work after a change: serves custom resources and collects garbage. Errors: KI_ERR_NO_MEMORY;

@@ -23,6 +23,7 @@ struct kt_fault {
     uint64_t requests; /* that matched */
     uint64_t injected;
     int64_t next_ms; /* of actions */
+    bool is_start;   /* kept by kt_faults_keep_start */
 };
 
 #define TIMES "n", "every", "count", "percent", "after", "until"
@@ -61,7 +62,7 @@ static const struct {
     [KT_FAULT_CUT_WATCHES] = { "cut-watches", { ACTION } },
     [KT_FAULT_RESTART] = { "restart", { "down", ACTION } },
     [KT_FAULT_REWIND] = { "rewind", { "events", ACTION } },
-    [KT_FAULT_RESET] = { "reset", { ACTION } },
+    [KT_FAULT_RESTORE] = { "restore", { ACTION } },
 };
 
 static bool is_action(kt_fault_kind kind) {
@@ -268,6 +269,29 @@ ki_status kt_faults_remove(kt_faults *faults, uint64_t id, ki_error *err) {
         return KI_OK;
     }
     return ki_error_set(err, KI_ERR_NOT_FOUND, "there is no fault %" PRIu64, id);
+}
+
+void kt_faults_keep_start(kt_faults *faults) {
+    for (kt_fault *fault = faults->first; fault; fault = fault->next)
+        fault->is_start = true;
+}
+
+void kt_faults_return_to_start(kt_faults *faults, int64_t now_ms) {
+    for (kt_fault **place = &faults->first; *place;) {
+        kt_fault *fault = *place;
+        if (!fault->is_start) {
+            *place = fault->next;
+            faults->count--;
+            free_fault(faults, fault);
+            continue;
+        }
+        fault->requests = fault->injected = 0;
+        fault->added_ms = now_ms;
+        fault->next_ms = now_ms + fault->after_ms;
+        place = &fault->next;
+    }
+    if (faults->first && faults->changed)
+        faults->changed(faults->user);
 }
 
 ki_status kt_faults_injected(const kt_faults *faults, uint64_t id, uint64_t *ret_count, ki_error *err) {

@@ -41,7 +41,7 @@ typedef enum kt_fault_kind {
     KT_FAULT_CUT_WATCHES,   /* cuts the connections of all watches */
     KT_FAULT_RESTART,       /* down=1s: cuts all connections and accepts none for this time */
     KT_FAULT_REWIND,        /* events=N: restores the state and resource version of N changes ago */
-    KT_FAULT_RESET,         /* deletes everything */
+    KT_FAULT_RESTORE,       /* an empty backup: deletes everything, and sets the resource version back */
     KT_FAULT_KINDS
 } kt_fault_kind;
 
@@ -107,6 +107,9 @@ void kt_faults_clear(kt_faults *faults);
 /* Adds a fault from a line. Its times count from `now_ms`. Errors: KI_ERR_INVALID, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
 ki_status kt_faults_add(kt_faults *faults, const char *line, int64_t now_ms, uint64_t *ret_id, ki_error *err);
 ki_status kt_faults_remove(kt_faults *faults, uint64_t id, ki_error *err);
+/* Keeps the present faults. The second function removes those that were added since, and begins anew with the others. */
+void kt_faults_keep_start(kt_faults *faults);
+void kt_faults_return_to_start(kt_faults *faults, int64_t now_ms);
 /* Gets how often a fault was injected. Errors: KI_ERR_NOT_FOUND. */
 ki_status kt_faults_injected(const kt_faults *faults, uint64_t id, uint64_t *ret_count, ki_error *err);
 /* Appends {"faults":[{"id":1,"fault":"…","requests":12,"injected":2}]} */
@@ -135,9 +138,5 @@ ki_status kt_fault_respond_garbage(struct kt_call *call, const kt_spec *spec);
 char *kt_fault_error_frame(struct kt_call *call, const kt_spec *spec);
 /* Responds with a page without items, whose continue token leads to the requested page. */
 ki_status kt_fault_empty_page(struct kt_call *call);
-
-/* ---- http.c: /_faults ---- */
-/* Responds to a call of /_faults or /_faults/ID. */
-ki_status kt_fault_http(struct kt_call *call);
 
 #endif

@@ -9,6 +9,7 @@
 #include "status/http/gzip.h"
 #include "status/http/listen.h"
 #include "testing/faults/stream.h"
+#include "testing/http/waiter.h"
 #include "testing/http/web_socket_watch.h"
 
 #include <errno.h>
@@ -74,6 +75,7 @@ typedef struct exchange {
     ki_buffer body;
     size_t dropped;            /* bytes of a body that is too large */
     kt_web_socket *web_socket; /* a response that becomes a WebSocket; NULL: none */
+    kt_waiter *waiter;         /* the request waits, or its wait has ended; NULL: it did not */
     bool begun;
     bool too_large;
 } exchange;
@@ -103,6 +105,7 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **s
         return;
     if (x->web_socket)
         kt_web_socket_free(x->web_socket);
+    kt_waiter_free(x->waiter);
     ki_buffer_free(&x->body);
     ki_free(x->allocator, x->target);
     ki_free(x->allocator, x);
@@ -300,7 +303,14 @@ static enum MHD_Result respond(kt_front *front, struct MHD_Connection *connectio
 
     read_credentials(front, connection, names, &user, &request);
     kt_streams_lock(&front->streams);
+    request.wait = x->waiter ? kt_waiter_outcome(x->waiter) : KT_WAIT_BEGINS;
     ki_status status = kt_rest_handle(front->cluster, &request, kt_streams_now_ms(&front->streams), &response);
+    if (!status && response.until) {
+        x->waiter = kt_waiter_start(&front->streams, connection, &response);
+        kt_response_free(&response);
+        kt_streams_unlock(&front->streams);
+        return x->waiter ? MHD_YES : MHD_NO;
+    }
     if (front->is_ending)
         kt_cluster_close_watches(front->cluster);
     const kt_injection injection =
@@ -532,6 +542,7 @@ void kt_front_free(kt_front *front) {
         kt_streams_lock(&front->streams);
         front->is_ending = true;
         kt_cluster_close_watches(front->cluster);
+        kt_waiters_end_all(&front->streams);
         kt_streams_unlock(&front->streams);
         kt_streams_drain(&front->streams);
         kt_web_sockets_drain(&front->web_sockets);

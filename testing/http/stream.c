@@ -7,6 +7,7 @@
 #include "src/base/memory.h"
 #include "testing/cluster/object.h"
 #include "testing/faults/stream.h"
+#include "testing/http/waiter.h"
 
 #include <sched.h>
 #include <sys/random.h>
@@ -64,6 +65,8 @@ void kt_streams_unlock(kt_streams *streams) {
         stream->is_ready = false;
         resume(stream);
     }
+    if (streams->waiting_requests)
+        kt_waiters_look(streams);
     if (streams->waiters)
         ki_cond_broadcast(&streams->unlocked);
     ki_mutex_unlock(&streams->mutex);
@@ -328,7 +331,7 @@ static int64_t resume_due(kt_streams *streams, int64_t now_ms) {
         else if (stream->deadline_ms < earliest)
             earliest = stream->deadline_ms;
     }
-    return earliest;
+    return kt_waiters_resume_due(streams, now_ms, earliest);
 }
 
 /* Finds suspended connections that the client has closed; the daemon does not watch their sockets. Without memory
@@ -441,6 +444,8 @@ void kt_streams_drain(kt_streams *streams) {
 void kt_streams_cut(kt_streams *streams, bool cut) {
     kt_streams_lock(streams);
     streams->cutting = cut;
+    if (cut)
+        kt_waiters_end_all(streams);
     for (kt_stream *stream = streams->first; cut && stream; stream = stream->next)
         resume(stream);
     kt_streams_unlock(streams);

@@ -22,6 +22,7 @@ enum {
 };
 
 typedef struct kt_stream kt_stream;
+typedef struct kt_waiter kt_waiter; /* waiter.h */
 
 typedef struct kt_streams {
     /* ---- constant ---- */
@@ -38,6 +39,7 @@ typedef struct kt_streams {
     kt_stream *first;         /* list of all streams */
     kt_stream *ready;         /* suspended streams that the cluster has woken */
     size_t count;
+    kt_waiter *waiting_requests; /* list */
     int64_t look_at_ms; /* time at which the timer thread wakes */
     bool stopping;
     bool awake;            /* all sleeps end at once */

@@ -15,6 +15,13 @@ enum {
 /* The response is complete, an error or not: the functions of the REST layer stop. */
 #define KT_RESPONDED KI_ERR_HTTP
 
+/* A request that waits (GET /_wait) is made again when its wait has ended. */
+typedef enum kt_wait {
+    KT_WAIT_BEGINS,
+    KT_WAIT_MET, /* what it waits for was so */
+    KT_WAIT_LATE /* its time has passed */
+} kt_wait;
+
 typedef struct kt_request {
     const char *method; /* "GET", …; a HEAD is a GET without its body: the front's work */
     const char *target; /* path and query, percent-encoded */
@@ -29,7 +36,8 @@ typedef struct kt_request {
     kt_user as;           /* the impersonated user (Impersonate-…); no name: none */
     bool bad_certificate; /* the client certificate is expired or of another CA */
     bool is_local;        /* the client runs on this machine */
-    bool from_network;    /* authenticate and authorize the request; false: allow everything */
+    bool from_network;    /* authenticate and authorize the request; false: allow everything, and do not wait */
+    kt_wait wait;
 } kt_request;
 
 typedef struct kt_watch kt_watch; /* the watch of a response (watch.h) */
@@ -43,6 +51,8 @@ typedef struct kt_response {
     ki_buffer body;                 /* the complete body if `watch` is NULL */
     kt_watch *watch;                /* the source of the body; NULL: none */
     struct kt_fault_stream *faults; /* the faults of this response; NULL: none */
+    struct kt_condition *until; /* there is no response yet, but when this is so, or after `wait_ms`; NULL: there is */
+    int64_t wait_ms;
 } kt_response;
 
 #endif

@@ -14,6 +14,8 @@ enum {
 typedef struct request_texts {
     ki_str texts[TEXTS]; /* verb, resource, namespace, name, target, user agent, user, body */
     int status;
+    uint64_t number;
+    int64_t time_ms;
 } request_texts;
 
 void kt_request_log_init(kt_request_log *log, const ki_allocator *allocator) {
@@ -50,7 +52,9 @@ static void fill(void *block, const request_texts *from) {
                                      .user = texts[6],
                                      .body = texts[7],
                                      .body_size = from->texts[7].size,
-                                     .status = from->status };
+                                     .status = from->status,
+                                     .number = from->number,
+                                     .time_ms = from->time_ms };
 }
 
 static request_texts texts_of(const ki_testing_request *request) {
@@ -62,7 +66,9 @@ static request_texts texts_of(const ki_testing_request *request) {
                                        ki_str_of(request->user_agent),
                                        ki_str_of(request->user),
                                        { request->body, request->body_size } },
-                            .status = request->status };
+                            .status = request->status,
+                            .number = request->number,
+                            .time_ms = request->time_ms };
 }
 
 static void drop_oldest(kt_request_log *log) {
@@ -78,8 +84,10 @@ static void drop_oldest(kt_request_log *log) {
 void kt_request_log_clear(kt_request_log *log) {
     while (log->requests.count)
         drop_oldest(log);
+    const uint64_t last = log->last;
     ki_ring_free(&log->requests);
     kt_request_log_init(log, log->allocator);
+    log->last = last;
 }
 
 void kt_request_log_add(kt_request_log *log, const kt_call *call, int status) {
@@ -90,7 +98,9 @@ void kt_request_log_add(kt_request_log *log, const kt_call *call, int status) {
     request_texts from = { .texts = { facts.verb, facts.resource, facts.ns, facts.name,
                                       ki_str_of(call->request->target), facts.user_agent, call->user.name,
                                       decoded->size ? (ki_str){ decoded->data, decoded->size } : call->request->body },
-                           .status = status };
+                           .status = status,
+                           .number = log->last + 1,
+                           .time_ms = call->now_ms };
     for (size_t i = 0; i < TEXTS - 1; i++) /* all but the body end at a zero byte, as a target's %00 */
         from.texts[i].size = from.texts[i].size ? strnlen(from.texts[i].data, from.texts[i].size) : 0;
     const size_t size = size_of(&from);
@@ -106,6 +116,7 @@ void kt_request_log_add(kt_request_log *log, const kt_call *call, int status) {
         return;
     }
     fill(block, &from);
+    log->last++;
     log->size += size;
     KI_ASSERT(log->requests.count <= KI_TESTING_REQUESTS_MAX_COUNT);
 }
@@ -122,30 +133,33 @@ static bool is_match(const ki_testing_request *request, const kt_spec *match) {
     return kt_request_matches(match, &facts);
 }
 
-static const ki_testing_request *request_at(const kt_request_log *log, size_t index) {
-    ki_testing_request *const *place = ki_ring_at(&log->requests, index);
-    return *place;
+const ki_testing_request *kt_request_log_next(const kt_request_log *log, const kt_spec *match, uint64_t since,
+                                              size_t *at) {
+    while (*at < log->requests.count) {
+        ki_testing_request *const *place = ki_ring_at(&log->requests, (*at)++);
+        if ((*place)->number > since && is_match(*place, match))
+            return *place;
+    }
+    return NULL;
 }
 
-size_t kt_request_log_count(const kt_request_log *log, const kt_spec *match) {
-    size_t count = 0;
-    for (size_t i = 0; i < log->requests.count; i++)
-        count += is_match(request_at(log, i), match);
+size_t kt_request_log_count(const kt_request_log *log, const kt_spec *match, uint64_t since) {
+    size_t count = 0, at = 0;
+    while (kt_request_log_next(log, match, since, &at))
+        count++;
     return count;
 }
 
 ki_status kt_request_log_copy(const kt_request_log *log, const kt_spec *match, ki_testing_requests *ret_requests) {
-    const size_t count = kt_request_log_count(log, match);
+    const size_t count = kt_request_log_count(log, match, 0);
     ki_testing_requests copy = { .dropped = log->dropped, .owner = log->allocator };
+    size_t at = 0;
     if (log->is_short)
         return KI_ERR_NO_MEMORY;
     copy.requests = ki_alloc_array(log->allocator, count + 1, sizeof(ki_testing_request *));
     if (!copy.requests)
         return KI_ERR_NO_MEMORY;
-    for (size_t i = 0; copy.count < count; i++) {
-        const ki_testing_request *request = request_at(log, i);
-        if (!is_match(request, match))
-            continue;
+    for (const ki_testing_request *request; (request = kt_request_log_next(log, match, 0, &at));) {
         const request_texts texts = texts_of(request);
         void *block = ki_alloc(log->allocator, size_of(&texts));
         if (!block) {

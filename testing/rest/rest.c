@@ -5,6 +5,8 @@
 #include "testing/access/authorize.h"
 #include "testing/access/review.h"
 #include "testing/cluster/cluster_state.h"
+#include "testing/control/condition.h"
+#include "testing/control/control.h"
 #include "testing/faults/stream.h"
 #include "testing/request/status.h"
 #include "testing/request/watch.h"
@@ -193,12 +195,11 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
     ki_buffer_init(&call.equal_keys, &cluster->allocator, 0);
     kt_cluster_trim(cluster, now_ms);
     ki_status status = kt_call_parse(&call);
-    bool is_of_faults =
-        call.segment_count >= 1 && call.segment_count <= 2 && ki_str_equals(call.segments[0], "_faults");
-    if (!status && is_of_faults) {
+    bool is_control = !status && kt_control_is(&call);
+    if (is_control) {
         status = kt_auth_check_admin(&call);
         if (!status)
-            status = kt_fault_http(&call);
+            status = kt_control(&call);
     }
     if (!status && request->from_network)
         status = inject(&call);
@@ -211,13 +212,13 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
     /* Every call ends with KT_RESPONDED, also one that failed, or for lack of memory. */
     if (status == KT_RESPONDED && kt_cluster_reconcile(cluster, now_ms))
         status = KI_ERR_NO_MEMORY;
-    if (status == KT_RESPONDED && request->from_network && !is_of_faults)
+    if (status == KT_RESPONDED && request->from_network && !is_control)
         kt_request_log_add(&cluster->requests, &call, call.injection.close ? 0 : response.status);
     if (status == KT_RESPONDED && call.injection.any) {
         response.faults = kt_fault_stream_new(&cluster->allocator, &call.injection);
         status = response.faults ? status : KI_ERR_NO_MEMORY;
     }
-    if (status == KT_RESPONDED && request->accept && (call.storage || !kt_openapi_is(&call)) &&
+    if (status == KT_RESPONDED && request->accept && !response.until && (call.storage || !kt_openapi_is(&call)) &&
         kt_call_write_yaml(&call))
         status = KI_ERR_NO_MEMORY;
     if (call.injection.any)
@@ -244,6 +245,8 @@ void kt_response_free(kt_response *response) {
     if (response->faults)
         kt_fault_stream_free(response->faults);
     response->faults = NULL;
+    kt_condition_delete(response->until);
+    response->until = NULL;
     ki_buffer_free(&response->body);
     ki_buffer_free(&response->warnings);
 }

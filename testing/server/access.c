@@ -71,7 +71,26 @@ static void append_base64(ki_buffer *out, const char *text) {
     }
 }
 
+/* Appends a user and its context, which have one name. `secret` empty: no token. */
+static void append_user(ki_buffer *users, ki_buffer *contexts, ki_str name, ki_str secret) {
+    ki_buffer_append_string(users, "- name: ");
+    ki_buffer_append_json_string(users, name);
+    ki_buffer_append_string(users, secret.size ? "\n  user:\n    token: " : "\n  user: {}");
+    if (secret.size)
+        ki_buffer_append_json_string(users, secret);
+    ki_buffer_append_char(users, '\n');
+    ki_buffer_append_string(contexts, "- name: ");
+    ki_buffer_append_json_string(contexts, name);
+    ki_buffer_append_string(contexts, "\n  context:\n    cluster: kinformer\n    user: ");
+    ki_buffer_append_json_string(contexts, name);
+    ki_buffer_append_char(contexts, '\n');
+}
+
+/* The kubeconfig has a context for the administrator, and one for each user of a token. */
 ki_status kt_server_append_kubeconfig(const ki_testing_server *server, ki_buffer *out) {
+    ki_buffer contexts;
+    ki_str secret, user;
+    ki_buffer_init(&contexts, &server->allocator, 0);
     ki_buffer_printf(out, "apiVersion: v1\nkind: Config\nclusters:\n- name: kinformer\n  cluster:\n    server: %s\n",
                      ki_testing_server_url(server));
     if (server->tls) {
@@ -81,13 +100,18 @@ ki_status kt_server_append_kubeconfig(const ki_testing_server *server, ki_buffer
     } else { /* the JavaScript client needs this line */
         ki_buffer_append_string(out, "    insecure-skip-tls-verify: true\n");
     }
-    ki_buffer_append_string(out, "users:\n- name: kinformer\n  user:");
-    if (server->token[0])
-        ki_buffer_printf(out, "\n    token: %s\n", server->token);
-    else
-        ki_buffer_append_string(out, " {}\n");
-    return ki_buffer_append_string(out, "contexts:\n- name: kinformer\n  context:\n    cluster: kinformer\n"
-                                        "    user: kinformer\ncurrent-context: kinformer\n");
+    ki_buffer_append_string(out, "users:\n");
+    append_user(out, &contexts, KI_STR("kinformer"), ki_str_of(server->token));
+    kt_streams_lock(server->streams);
+    for (size_t at = 0; kt_auth_next_token(kt_cluster_auth(server->cluster), server->token, &at, &secret, &user);)
+        append_user(out, &contexts, user, secret);
+    kt_streams_unlock(server->streams);
+    ki_buffer_append_string(out, "contexts:\n");
+    ki_buffer_append(out, contexts.data, contexts.size);
+    ki_status status = contexts.failed;
+    ki_buffer_free(&contexts);
+    ki_buffer_append_string(out, "current-context: kinformer\n");
+    return status ? status : out->failed;
 }
 
 /* ---- while the server runs ---- */

@@ -7,6 +7,7 @@
 #include "src/base/memory.h"
 #include "src/base/options.h"
 #include "src/object/json_library.h"
+#include "testing/control/documents.h"
 #include "testing/faults/fault.h"
 #include "testing/server/own_request.h"
 #include "testing/server/private_file.h"
@@ -75,7 +76,7 @@ static int64_t run_faults(ki_testing_server *server) {
             kt_front_cut_watches(server->front);
         else if (action.kind == KT_FAULT_REWIND)
             (void)kt_cluster_rewind(server->cluster, (uint64_t)action.events, now_ms(server));
-        else if (action.kind == KT_FAULT_RESET)
+        else if (action.kind == KT_FAULT_RESTORE)
             (void)kt_cluster_reset(server->cluster, now_ms(server), NULL);
         unlock(server);
         if (action.kind == KT_FAULT_RESTART && ki_testing_server_restart(server, action.down_ms, NULL)) {}
@@ -194,7 +195,9 @@ static ki_status start(ki_testing_server *server, const ki_testing_server_option
     kt_cluster_faults(server->cluster)->user = server;
     kt_cluster_faults(server->cluster)->changed = on_fault;
     unlock(server);
-    status = set_churn(server, options->churn, err);
+    status = ki_testing_server_keep_start(server, err);
+    if (!status)
+        status = set_churn(server, options->churn, err);
     return status ? status : ki_thread_start(&server->churn_thread, "kt-load", run_churn, server, err);
 }
 
@@ -444,6 +447,40 @@ uint64_t ki_testing_server_revision(ki_testing_server *server) {
     uint64_t revision = kt_cluster_revision(server->cluster);
     unlock(server);
     return revision;
+}
+
+ki_status ki_testing_server_keep_start(ki_testing_server *server, ki_error *err) {
+    if (!server)
+        return kt_no_server(err);
+    lock(server);
+    ki_status status = kt_cluster_keep_start(server->cluster);
+    unlock(server);
+    return status ? ki_error_no_memory(err, "keeping the start") : KI_OK;
+}
+
+ki_status ki_testing_server_return_to_start(ki_testing_server *server, ki_error *err) {
+    if (!server)
+        return kt_no_server(err);
+    lock(server);
+    ki_status status = kt_cluster_return_to_start(server->cluster, now_ms(server));
+    unlock(server);
+    return status ? ki_error_no_memory(err, "returning to the start") : KI_OK;
+}
+
+ki_status ki_testing_server_put_all(ki_testing_server *server, const char *text, size_t size, size_t *ret_count,
+                                    ki_error *err) {
+    size_t count = 0;
+    if (!server)
+        return kt_no_server(err);
+    if (!text)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_testing_server_put_all: text is NULL");
+    lock(server);
+    ki_status status =
+        kt_load_documents(server->cluster, (ki_str){ text, size ? size : strlen(text) }, now_ms(server), &count, err);
+    unlock(server);
+    if (ret_count)
+        *ret_count = count;
+    return status;
 }
 
 void ki_testing_server_compact(ki_testing_server *server) {

@@ -55,9 +55,7 @@ yyjson_alc kt_json_limited_alc(kt_json_allowance *allowance) {
     return (yyjson_alc){ allowed_malloc, allowed_realloc, allowed_free, allowance };
 }
 
-/* Returns true if `text` is nested deeper than KT_JSON_MAX_DEPTH. yyjson parses any depth, but functions that walk
- * the tree afterwards are recursive. */
-static bool is_too_deep(ki_str text) {
+bool kt_json_is_too_deep(ki_str text) {
     const char *at = text.data, *end = text.data + text.size;
     size_t depth = 0;
     for (; at < end; at++) {
@@ -101,7 +99,7 @@ ki_status kt_json_read_trusted(const ki_allocator *allocator, ki_str text, yyjso
 }
 
 ki_status kt_json_read(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc, const char **ret_why) {
-    if (!is_too_deep(text))
+    if (!kt_json_is_too_deep(text))
         return kt_json_read_trusted(allocator, text, ret_doc, ret_why);
     if (ret_why)
         *ret_why = "exceeded max depth";

@@ -25,6 +25,9 @@ typedef struct kt_json_allowance {
 } kt_json_allowance;
 /* Returns a yyjson allocator that stops at the limit. Borrows `allowance`. */
 yyjson_alc kt_json_limited_alc(kt_json_allowance *allowance);
+/* Returns true if `text` is nested deeper than KT_JSON_MAX_DEPTH. yyjson parses any depth, but functions that walk the
+ * tree afterwards are recursive. */
+bool kt_json_is_too_deep(ki_str text);
 /* Parses `text`. Ownership: the caller frees the document.
  * Errors: KI_ERR_PARSE (`*ret_why` is a static text; `ret_why` may be NULL), KI_ERR_NO_MEMORY. */
 ki_status kt_json_read(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc, const char **ret_why);

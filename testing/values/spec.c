@@ -96,14 +96,11 @@ ki_status kt_spec_number(const kt_spec *spec, const char *name, int64_t min, int
     return KI_OK;
 }
 
-ki_status kt_spec_duration_ms(const kt_spec *spec, const char *name, int64_t *ret_ms, ki_error *err) {
+bool kt_duration_ms(ki_str text, int64_t *ret_ms) {
     static const struct {
         const char *name;
         uint64_t ms;
     } units[] = { { "", 1 }, { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 } };
-    ki_str text = kt_spec_get(spec, name);
-    if (!text.data)
-        return KI_OK;
     size_t digits = 0;
     while (digits < text.size && text.data[digits] >= '0' && text.data[digits] <= '9')
         digits++;
@@ -113,10 +110,17 @@ ki_status kt_spec_duration_ms(const kt_spec *spec, const char *name, int64_t *re
         if (!ki_str_equals(unit, units[i].name))
             continue;
         if (!ki_str_to_uint64((ki_str){ text.data, digits }, DURATION_MAX_MS / units[i].ms, &value))
-            break;
+            return false;
         *ret_ms = (int64_t)(value * units[i].ms);
-        return KI_OK;
+        return true;
     }
+    return false;
+}
+
+ki_status kt_spec_duration_ms(const kt_spec *spec, const char *name, int64_t *ret_ms, ki_error *err) {
+    ki_str text = kt_spec_get(spec, name);
+    if (!text.data || kt_duration_ms(text, ret_ms))
+        return KI_OK;
     return ki_error_set(err, KI_ERR_INVALID, "%s=%.*s is no time up to 24h, such as 250ms or 2s", name, (int)text.size,
                         text.data);
 }

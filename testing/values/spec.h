@@ -38,7 +38,9 @@ ki_str kt_spec_get(const kt_spec *spec, const char *name);
 /* Reads a whole number from `min` to `max`. `*ret_value` stays unchanged if the line does not have the field. */
 ki_status kt_spec_number(const kt_spec *spec, const char *name, int64_t min, int64_t max, int64_t *ret_value,
                          ki_error *err);
-/* Reads "250ms", "2s", "1m", "1h" or a plain number of milliseconds. `*ret_ms` stays unchanged without the field. */
+/* Reads "250ms", "2s", "1m", "1h" or a plain number of milliseconds, up to 24 hours. False for any other text. */
+bool kt_duration_ms(ki_str text, int64_t *ret_ms);
+/* Reads a duration. `*ret_ms` stays unchanged without the field. */
 ki_status kt_spec_duration_ms(const kt_spec *spec, const char *name, int64_t *ret_ms, ki_error *err);
 
 /* Returns true if `list` ("a+b+c") contains `value`. A missing list (data NULL) contains everything; "*" matches

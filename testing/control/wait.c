@@ -1,0 +1,245 @@
+/* wait.c: /_requests: what clients have requested; /_wait: waits for what they do. Both respond at once if what they wait
+ * for is so already, otherwise when it is so, or with 408 and what there is instead. */
+#include "testing/control/condition.h"
+#include "testing/control/control.h"
+
+#include <kinformer-testing/requests.h>
+
+#include "src/base/buffer.h"
+#include "src/base/error.h"
+#include "src/base/rfc3339.h"
+#include "testing/cluster/cluster_state.h"
+#include "testing/request/call.h"
+#include "testing/request/status.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum {
+    WAIT_MS = 10000, /* without `timeout` */
+    WAIT_MAX_MS = 10 * 60 * 1000
+};
+
+/* ---- parameters ---- */
+
+static ki_status read_duration(kt_call *call, const char *name, int64_t *ms) {
+    ki_str text = kt_call_param(call, name);
+    if (text.data && (!kt_duration_ms(text, ms) || *ms > WAIT_MAX_MS))
+        return kt_fail_bad_request(call, "%s=%.*s is no time up to 10m, such as 250ms or 2s", name,
+                                   (int)(text.size < 64 ? text.size : 64), text.data);
+    return KI_OK;
+}
+
+/* Responds with what is wrong about a parameter. */
+static ki_status fail(kt_call *call, ki_status status, const ki_error *err) {
+    return status == KI_ERR_NO_MEMORY ? status : kt_fail_bad_request(call, "%s", ki_error_message(err));
+}
+
+/* Finds the resource that is called "pods" or "deployments.apps". */
+static ki_status find_resource(kt_call *call, ki_str text, const ki_resource **ret_resource) {
+    const kt_storage *storage;
+    for (size_t i = 0; (storage = kt_storage_at(call->cluster, i)); i++) {
+        const ki_resource *resource = storage->info->resource;
+        ki_str group, plural = ki_str_split(text, '.', &group);
+        if (ki_str_equals(plural, resource->plural) && ki_str_equals(group, resource->group)) {
+            *ret_resource = resource;
+            return KI_OK;
+        }
+    }
+    return kt_fail_bad_request(
+        call, "the server has no resource \"%.*s\"; a resource is named as in pods or deployments.apps",
+        (int)(text.size < 128 ? text.size : 128), text.data);
+}
+
+/* ---- waiting ---- */
+
+/* Ends the call if it waits. Otherwise sets how many there are: KI_OK. Takes ownership of `condition`. */
+static ki_status wait_for(kt_call *call, kt_condition *condition, int64_t timeout_ms, uint64_t *ret_count) {
+    ki_error why = KI_ERROR_INIT;
+    ki_status status = KI_OK;
+    bool is_over = kt_condition_is_over(condition, ret_count, &status, &why);
+    if (!is_over && call->request->wait == KT_WAIT_BEGINS && call->request->from_network && timeout_ms > 0) {
+        call->response->until = kt_condition_move(condition);
+        call->response->wait_ms = timeout_ms;
+        return call->response->until ? KT_RESPONDED : KI_ERR_NO_MEMORY;
+    }
+    kt_condition_free(condition);
+    if (!status || status == KI_ERR_NO_MEMORY || (!is_over && call->request->wait == KT_WAIT_MET))
+        return status == KI_ERR_NO_MEMORY ? status : KI_OK;
+    return is_over ? kt_fail(call, 404, "NotFound", NULL, "%s", ki_error_message(&why))
+                   : kt_fail(call, 408, "Timeout", NULL, "%s", ki_error_message(&why));
+}
+
+/* ---- /_requests ---- */
+
+/* Writes the line that selects requests. In a query '+' is a space, so that "verb=get+list" has one. */
+static ki_status write_line(kt_call *call, ki_buffer *line) {
+    static const char *const fields[] = { KT_MATCH_FIELDS, NULL };
+    for (size_t i = 0; fields[i]; i++) {
+        ki_str value = kt_call_param(call, fields[i]);
+        if (!value.data)
+            continue;
+        if (memchr(value.data, ',', value.size) || memchr(value.data, '\0', value.size))
+            return kt_fail_bad_request(call, "%s has a comma; values are separated by +", fields[i]);
+        ki_buffer_printf(line, "%s%s=", line->size ? "," : "", fields[i]);
+        for (size_t at = 0; at < value.size; at++)
+            ki_buffer_append_char(line,
+                                  value.data[at] == ' ' && strcmp(fields[i], "user-agent") != 0 ? '+' : value.data[at]);
+    }
+    ki_buffer_append_string(line, "");
+    return line->failed;
+}
+
+static void append_text(ki_buffer *out, const char *name, ki_str text) {
+    ki_buffer_printf(out, ",\"%s\":", name);
+    ki_buffer_append_json_string(out, text);
+}
+
+static void append_request(ki_buffer *out, const ki_testing_request *request, bool with_body) {
+    char time[KI_RFC3339_SIZE];
+    ki_rfc3339_micros(request->time_ms * 1000000, time);
+    ki_buffer_printf(out, "{\"number\":%" PRIu64 ",\"time\":\"%s\",\"status\":%d", request->number, time,
+                     request->status);
+    append_text(out, "verb", ki_str_of(request->verb));
+    append_text(out, "resource", ki_str_of(request->resource));
+    append_text(out, "namespace", ki_str_of(request->namespace_name));
+    append_text(out, "name", ki_str_of(request->name));
+    append_text(out, "target", ki_str_of(request->target));
+    append_text(out, "userAgent", ki_str_of(request->user_agent));
+    append_text(out, "user", ki_str_of(request->user));
+    if (with_body)
+        append_text(out, "body", (ki_str){ request->body, request->body_size });
+    ki_buffer_append_char(out, '}');
+}
+
+static ki_status list_requests(kt_call *call, const char *line, uint64_t since) {
+    const kt_request_log *log = &call->cluster->requests;
+    ki_buffer *out = &call->response->body;
+    const bool with_body = kt_call_param_bool(call, "body");
+    kt_spec match;
+    ki_error err = KI_ERROR_INIT;
+    ki_status status = kt_match_parse(call->allocator, line, &match, &err);
+    if (status)
+        return fail(call, status, &err);
+    ki_buffer_append_string(out, "{\"requests\":[");
+    size_t at = 0, count = 0;
+    for (const ki_testing_request *request; (request = kt_request_log_next(log, &match, since, &at));) {
+        ki_buffer_append_string(out, count++ ? ",\n" : "\n");
+        append_request(out, request, with_body);
+    }
+    ki_buffer_printf(out, "],\"last\":%" PRIu64 ",\"dropped\":%" PRIu64 "}", log->last, log->dropped);
+    kt_spec_free(&match);
+    return log->is_short ? KI_ERR_NO_MEMORY : kt_call_done(call, 200);
+}
+
+static ki_status get_requests(kt_call *call, const char *line) {
+    uint64_t since = 0, count = 1, found;
+    int64_t wait_ms = 0;
+    ki_error err = KI_ERROR_INIT;
+    ki_status status = kt_control_number(call, "since", &since);
+    if (!status)
+        status = kt_control_number(call, "count", &count);
+    if (!status)
+        status = read_duration(call, "wait", &wait_ms);
+    if (!status && wait_ms) {
+        kt_condition condition;
+        status = kt_condition_requests(call->cluster, line, since, count, &condition, &err);
+        status = status ? fail(call, status, &err) : wait_for(call, &condition, wait_ms, &found);
+    }
+    return status ? status : list_requests(call, line, since);
+}
+
+ki_status kt_control_requests(kt_call *call) {
+    static const char *const known[] = { KT_MATCH_FIELDS, "since", "count", "wait", "body", NULL };
+    const char *method = call->request->method;
+    if (strcmp(method, "DELETE") == 0) {
+        kt_request_log_clear(&call->cluster->requests);
+        return kt_control_done(call);
+    }
+    if (strcmp(method, "GET") != 0) {
+        snprintf(call->response->allow, sizeof call->response->allow, "GET, DELETE");
+        return kt_fail_generic(call, 405);
+    }
+    ki_buffer line;
+    ki_buffer_init(&line, call->allocator, 0);
+    ki_status status = kt_control_check_params(call, known);
+    if (!status)
+        status = write_line(call, &line);
+    if (!status)
+        status = get_requests(call, line.data);
+    ki_buffer_free(&line);
+    return status;
+}
+
+/* ---- /_wait ---- */
+
+/* Makes the condition that the parameters describe. `*ret_name` names what is counted. */
+static ki_status read_condition(kt_call *call, kt_condition *ret_condition, const char **ret_name) {
+    static const char *const names[] = { "requests", "watches", "fault", "objects" };
+    const ki_resource *resource = NULL;
+    ki_str given = { NULL, 0 };
+    size_t what = 0, kinds = 0;
+    uint64_t count = 1, fault = 0;
+    ki_error err = KI_ERROR_INIT;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        ki_str value = kt_call_param(call, names[i]);
+        if (!value.data)
+            continue;
+        given = value;
+        what = i;
+        kinds++;
+    }
+    if (kinds != 1)
+        return kt_fail_bad_request(
+            call, "a wait has one of requests=LINE, watches=RESOURCE, fault=NUMBER and objects=RESOURCE");
+    *ret_name = what == KT_UNTIL_INJECTED ? "injected" : names[what];
+    ki_status status = kt_control_number(call, "count", &count);
+    if (!status && (what == KT_UNTIL_OBJECTS || (what == KT_UNTIL_WATCHES && given.size)))
+        status = find_resource(call, given, &resource);
+    if (!status && what == KT_UNTIL_INJECTED)
+        status = kt_control_number(call, "fault", &fault);
+    if (status)
+        return status;
+    if (what == KT_UNTIL_REQUESTS) {
+        status = kt_condition_requests(call->cluster, given.data, 0, count, ret_condition, &err);
+    } else if (what == KT_UNTIL_WATCHES) {
+        status = kt_condition_watches(call->cluster, resource, count, ret_condition, &err);
+    } else if (what == KT_UNTIL_INJECTED) {
+        *ret_condition = kt_condition_fault(call->cluster, fault, count);
+    } else {
+        /* Values end with a zero (kt_call_parse). */
+        const kt_wanted_objects wanted = { .resource = resource,
+                                           .ns = kt_call_param(call, "namespace").data,
+                                           .name = kt_call_param(call, "name").data,
+                                           .labels = kt_call_param(call, "labels").data,
+                                           .fields = kt_call_param(call, "fields").data,
+                                           .count = count,
+                                           .at_least = !kt_call_param(call, "count").data };
+        if (resource->namespaced && wanted.name && wanted.name[0] && !(wanted.ns && wanted.ns[0]))
+            return kt_fail_bad_request(call, "a wait for a name of %s needs its namespace", resource->plural);
+        status = kt_condition_objects(call->cluster, &wanted, ret_condition, &err);
+    }
+    return status ? fail(call, status, &err) : KI_OK;
+}
+
+ki_status kt_control_wait(kt_call *call) {
+    static const char *const known[] = { "requests", "watches", "fault", "objects", "namespace", "name",
+                                         "labels",   "fields",  "count", "timeout", NULL };
+    int64_t timeout_ms = WAIT_MS;
+    uint64_t count = 0;
+    const char *name = NULL;
+    kt_condition condition;
+    ki_status status = kt_control_method(call, "GET");
+    if (!status)
+        status = kt_control_check_params(call, known);
+    if (!status)
+        status = read_duration(call, "timeout", &timeout_ms);
+    if (!status)
+        status = read_condition(call, &condition, &name);
+    if (!status)
+        status = wait_for(call, &condition, timeout_ms, &count);
+    if (status)
+        return status;
+    ki_buffer_printf(&call->response->body, "{\"%s\":%" PRIu64 "}", name, count);
+    return kt_call_done(call, 200);
+}
