@@ -11,8 +11,9 @@
  * the end of a value matches any rest. NULL or "" selects all. Faults (faults.h) select requests in the same way.
  *
  * Requests through the network are recorded, also those that get an error response; not the functions of these headers,
- * and not those to /_faults, /_requests and /_wait (docs/testing-your-client.md). Waits return at once if what they wait for is there already. Each wait takes `timeout_ms` at most
- * (< 0: no limit); the message of KI_ERR_TIMEOUT says what there is instead.
+ * and not those that drive the server, such as /_faults (docs/testing-your-client.md). Waits return at once if what
+ * they wait for is there already. Each wait takes `timeout_ms` at most (< 0: no limit); the message of KI_ERR_TIMEOUT
+ * says what there is instead.
  *
  * Threads: any. */
 #ifndef KINFORMER_TESTING_REQUESTS_H

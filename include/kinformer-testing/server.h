@@ -71,10 +71,10 @@ KI_API void ki_testing_server_free(ki_testing_server *server);
 /* Returns the server's URL, such as "http://127.0.0.1:41873". Ownership: borrowed from `server`. Blocks: no. */
 KI_API const char *ki_testing_server_url(const ki_testing_server *server);
 
-/* Writes a kubeconfig with the server as its only cluster. The current context, "kinformer", is that of the administrator;
- * each user of a token (access.h) has a context with the user's name. The kubeconfig has the CA and the tokens, if the
- * server has them; clients send tokens only with HTTPS. The file is new and readable
- * by its owner only; an existing file or link is replaced. A pipe, a device and /dev/stdout are written to.
+/* Writes a kubeconfig with the server as its only cluster. The current context, "kinformer", is that of the
+ * administrator; each user of a token (access.h) has a context with the user's name. The kubeconfig has the CA and the
+ * tokens, if the server has them; clients send tokens only with HTTPS. The file is new and readable by its owner only;
+ * an existing file or link is replaced. A pipe, a device and /dev/stdout are written to.
  * Errors: KI_ERR_SYSTEM, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_write_kubeconfig(const ki_testing_server *server, const char *path,
                                                                   ki_error *err);
@@ -138,8 +138,8 @@ KI_API KI_MUST_CHECK ki_status ki_testing_server_put(ki_testing_server *server, 
                                                      const char *text, size_t size, ki_error *err);
 
 /* Stores every object of a text as ki_testing_server_put does: JSON or YAML, several documents, and Lists. Kinds are
- * those that the server has: a custom resource comes after its definition. An object without a namespace gets "default".
- * `ret_count` (may be NULL) gets the number of objects that were stored, also on failure; those stay.
+ * those that the server has: a custom resource comes after its definition. An object without a namespace gets
+ * "default". `ret_count` (may be NULL) gets the number of objects that were stored, also on failure; those stay.
  * Errors: those of ki_testing_server_put; the message has the object's number in the text. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_put_all(ki_testing_server *server, const char *text, size_t size,
                                                          size_t *ret_count, ki_error *err);
@@ -175,8 +175,8 @@ KI_API uint64_t ki_testing_server_revision(ki_testing_server *server);
  * ki_testing_server_new. Errors: KI_ERR_NO_MEMORY; the start before stays. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_keep_start(ki_testing_server *server, ki_error *err);
 /* Returns to the start, for the next test, as changes that open watches get: objects that are new or have changed are
- * deleted, then those that are missing are added, with their uids and new resource versions. Tokens, rules and faults that
- * were added since are removed; the faults of the start begin anew. Forgets the recorded requests. A load goes on.
+ * deleted, then those that are missing are added, with their uids and new resource versions. Tokens, rules and faults
+ * that were added since are removed; the faults of the start begin anew. Forgets the recorded requests. A load goes on.
  * Errors: KI_ERR_NO_MEMORY; call it again. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_return_to_start(ki_testing_server *server, ki_error *err);
 /* Deletes the history up to now: watches from older resource versions and older continue tokens get 410 Gone. */

@@ -1,7 +1,7 @@
-/* control.h: the paths by which a test in any language drives the server: /_faults, /_requests, /_wait, /_load, /_reset,
- * /_restore. They are for clients on the same machine, and on a server with tokens for the administrator alone, whom the
- * caller has checked.
- * They are not recorded, and faults do not apply to them. The caller holds the cluster. */
+/* control.h: the paths by which a test in any language drives the server: /_faults, /_requests, /_wait, /_load,
+ * /_reset, /_restore. They are for clients on the same machine, and on a server with tokens for the administrator
+ * alone, whom the caller has checked. They are not recorded, and faults do not apply to them. The caller holds the
+ * cluster. */
 #ifndef KT_CONTROL_CONTROL_H
 #define KT_CONTROL_CONTROL_H
 

@@ -1,5 +1,5 @@
-/* wait.c: /_requests: what clients have requested; /_wait: waits for what they do. Both respond at once if what they wait
- * for is so already, otherwise when it is so, or with 408 and what there is instead. */
+/* wait.c: /_requests: what clients have requested; /_wait: waits for what they do. Both respond at once if what they
+ * wait for is so already, otherwise when it is so, or with 408 and what there is instead. */
 #include "testing/control/condition.h"
 #include "testing/control/control.h"
 

@@ -107,7 +107,8 @@ void kt_faults_clear(kt_faults *faults);
 /* Adds a fault from a line. Its times count from `now_ms`. Errors: KI_ERR_INVALID, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
 ki_status kt_faults_add(kt_faults *faults, const char *line, int64_t now_ms, uint64_t *ret_id, ki_error *err);
 ki_status kt_faults_remove(kt_faults *faults, uint64_t id, ki_error *err);
-/* Keeps the present faults. The second function removes those that were added since, and begins anew with the others. */
+/* Keeps the present faults. The second function removes those that were added since, and begins anew with the
+ * others. */
 void kt_faults_keep_start(kt_faults *faults);
 void kt_faults_return_to_start(kt_faults *faults, int64_t now_ms);
 /* Gets how often a fault was injected. Errors: KI_ERR_NOT_FOUND. */

@@ -40,7 +40,7 @@ typedef struct kt_streams {
     kt_stream *ready;         /* suspended streams that the cluster has woken */
     size_t count;
     kt_waiter *waiting_requests; /* list */
-    int64_t look_at_ms; /* time at which the timer thread wakes */
+    int64_t look_at_ms;          /* time at which the timer thread wakes */
     bool stopping;
     bool awake;            /* all sleeps end at once */
     bool cutting;          /* all streams are cut, also new ones */

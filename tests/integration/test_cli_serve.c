@@ -84,6 +84,43 @@ SERVE_TEST(serve_until_eof_ends_with_its_standard_input) {
     }
 }
 
+SERVE_TEST(serve_reports_that_it_is_ready_to_a_descriptor) {
+    static const char *const argv[] = { "/bin/sh", "-c", "exec " KI_TEST_PROGRAM " serve --ready-fd 3 3>&1 >/dev/null",
+                                        NULL };
+    assert_true(ki_process_start(&process, argv, NULL, false));
+    assert_non_null(ki_process_expect(&process, "http://127.0.0.1:"));
+    assert_null(ki_process_line(&process)); /* it has closed the descriptor */
+    ki_process_signal(&process, SIGTERM);
+    assert_int_equal(ki_process_wait(&process), 0);
+    tear_down(NULL);
+    static const char *const closed[] = { KI_TEST_PROGRAM, "serve", "--ready-fd", "77", NULL };
+    assert_true(ki_process_start(&process, closed, NULL, true));
+    assert_non_null(ki_process_expect_err(&process, "descriptor 77 is not open"));
+    assert_int_equal(ki_process_wait(&process), 2);
+}
+
+SERVE_TEST(the_kubeconfig_has_a_context_for_each_token) {
+    static const char *const argv[] = { KI_TEST_PROGRAM,
+                                        "serve",
+                                        "--tls",
+                                        "--token",
+                                        "token=s3cret,user=jane",
+                                        "--allow",
+                                        "user=jane,verb=list,resource=pods",
+                                        "--write-kubeconfig",
+                                        "/dev/stdout",
+                                        NULL };
+    assert_true(ki_process_start(&process, argv, NULL, false));
+    assert_non_null(ki_process_expect(&process, "- name: \"kinformer\""));
+    assert_non_null(ki_process_expect(&process, "- name: \"jane\""));
+    assert_non_null(ki_process_expect(&process, "token: \"s3cret\""));
+    assert_non_null(ki_process_expect(&process, "- name: \"jane\""));
+    assert_non_null(ki_process_expect(&process, "    user: \"jane\""));
+    assert_non_null(ki_process_expect(&process, "current-context: kinformer"));
+    ki_process_signal(&process, SIGTERM);
+    assert_int_equal(ki_process_wait(&process), 0);
+}
+
 SERVE_TEST(serve_rejects_tokens_rules_and_faults_that_are_none) {
     static const struct {
         const char *flag, *value, *words;
@@ -231,7 +268,7 @@ SERVE_TEST(lists_in_lists_without_end_are_rejected) {
     ki_process_close_in(&process);
     const char *line = ki_process_err_line(&process);
     assert_non_null(line);
-    if (!strstr(line, "nested lists"))
+    if (!strstr(line, "inside each other"))
         fail_msg("%s", line);
     assert_int_equal(ki_process_wait(&process), 1);
 }

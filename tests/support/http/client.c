@@ -51,8 +51,8 @@ const char *http_ask(int port, const char *request) {
 
 const char *http_get(int port, const char *target, const char *headers) {
     char request[8192];
-    int size =
-        snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n", target, headers);
+    int size = snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n",
+                        target, headers);
     assert_true(size > 0 && (size_t)size < sizeof request);
     return http_ask(port, request);
 }

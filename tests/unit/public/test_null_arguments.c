@@ -83,6 +83,7 @@ static const struct {
     { "ki_testing_server_wait_for_requests", "line", KI_OK },
     { "ki_testing_server_wait_for_watches", "resource", KI_OK },
     { "ki_testing_server_delete_all", "resource", KI_OK },
+    { "ki_testing_server_put_all", "ret_count", RETURNS },
     { "ki_testing_server_issue_certificate", "groups", KI_ERR_STATE }, /* a server without TLS */
     { NULL, "options", RETURNS },
     { NULL, "namespace_name", RETURNS },

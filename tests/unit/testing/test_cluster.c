@@ -203,3 +203,56 @@ TEST(lack_of_memory_at_any_point_fails_one_call_and_leaks_nothing) {
         use_everything(&memory.allocator);
     }
 }
+
+/* ---- the start ---- */
+
+static const char definition[] =
+    "{\"metadata\":{\"name\":\"widgets.example.com\"},\"spec\":{\"group\":\"example.com\",\"scope\":\"Namespaced\","
+    "\"names\":{\"plural\":\"widgets\",\"kind\":\"Widget\",\"singular\":\"widget\"},\"versions\":[{\"name\":\"v1\","
+    "\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\"}}}]}}";
+static const ki_resource widgets = { "example.com", "v1", "widgets", "Widget", true };
+
+/* Stores objects and keeps them as the start, then changes each in another way. False without memory. */
+static bool leave_start(kt_cluster *cluster) {
+    const ki_str same = KI_STR("{\"metadata\":{\"namespace\":\"default\",\"name\":\"same\"}}"),
+                 changed = KI_STR("{\"metadata\":{\"namespace\":\"default\",\"name\":\"changed\"}}"),
+                 changes = KI_STR("{\"metadata\":{\"namespace\":\"default\",\"name\":\"changed\","
+                                  "\"labels\":{\"a\":\"b\"}}}"),
+                 gone = KI_STR("{\"metadata\":{\"namespace\":\"other\",\"name\":\"gone\"}}"),
+                 added = KI_STR("{\"metadata\":{\"namespace\":\"third\",\"name\":\"added\"}}");
+    return !kt_cluster_put_json(cluster, KI_CUSTOMRESOURCEDEFINITIONS, ki_str_of(definition), NOW, NULL, NULL) &&
+           !kt_cluster_put_json(cluster, &widgets, same, NOW, NULL, NULL) &&
+           !kt_cluster_put_json(cluster, KI_PODS, same, NOW, NULL, NULL) &&
+           !kt_cluster_put_json(cluster, KI_PODS, changed, NOW, NULL, NULL) &&
+           !kt_cluster_put_json(cluster, KI_PODS, gone, NOW, NULL, NULL) && !kt_cluster_keep_start(cluster) &&
+           !kt_cluster_put_json(cluster, KI_PODS, changes, NOW, NULL, NULL) &&
+           !kt_cluster_put_json(cluster, KI_PODS, added, NOW, NULL, NULL) &&
+           !kt_cluster_delete(cluster, KI_PODS, "other", "gone", NOW, NULL) &&
+           !kt_cluster_delete(cluster, KI_CUSTOMRESOURCEDEFINITIONS, NULL, "widgets.example.com", NOW, NULL);
+}
+
+TEST(a_return_to_the_start_that_lacked_memory_succeeds_the_next_time) {
+    scarce_memory memory = SCARCE_MEMORY_LATER;
+    while (scarce_memory_next(&memory)) {
+        kt_cluster *cluster;
+        ki_str json;
+        assert_int_equal(kt_cluster_new(&memory.allocator, NULL, &cluster, NULL), KI_OK);
+        assert_true(leave_start(cluster));
+        assert_int_equal(kt_cluster_count(cluster, &widgets), 0);
+        uint64_t before = kt_cluster_revision(cluster);
+        scarce_memory_begin(&memory);
+        if (kt_cluster_return_to_start(cluster, NOW))
+            assert_int_equal(kt_cluster_return_to_start(cluster, NOW), KI_OK);
+        assert_true(kt_cluster_revision(cluster) > before);
+        assert_int_equal(kt_cluster_count(cluster, &widgets), 1);
+        assert_int_equal(kt_cluster_count(cluster, KI_PODS), 3);
+        assert_int_equal(kt_cluster_get(cluster, KI_PODS, "default", "changed", &json), KI_OK);
+        assert_null(strstr(json.data, "labels"));
+        assert_int_equal(kt_cluster_get(cluster, KI_PODS, "other", "gone", &json), KI_OK);
+        assert_int_equal(kt_cluster_get(cluster, KI_NAMESPACES, NULL, "third", &json), KI_ERR_NOT_FOUND);
+        before = kt_cluster_revision(cluster);
+        assert_int_equal(kt_cluster_return_to_start(cluster, NOW), KI_OK);
+        assert_int_equal(kt_cluster_revision(cluster), before);
+        kt_cluster_free(cluster);
+    }
+}
