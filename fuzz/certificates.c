@@ -2,6 +2,7 @@
  * as it is (0), or the DER of blocks of some types. */
 #include "fuzz/fuzz.h"
 
+#include "cli/doctor/validity.h"
 #include "src/auth/certificate.h"
 #include "src/auth/der.h"
 #include "src/auth/key_pair.h"

@@ -1,7 +1,8 @@
 /* certificate.c: the checkup's look at the client certificate of the configuration. Sends no request. */
 #include "state.h"
+#include "validity.h"
 
-#include "src/auth/certificate.h"
+#include "src/auth/config.h"
 #include "src/base/error.h"
 #include "src/engine/engine.h"
 

@@ -1,5 +1,5 @@
-/* certificate.h: what a certificate says: its public key, and from when until when it is valid (RFC 5280 §4.1).
- * Verifies nothing: the TLS library and the server do. Any thread. */
+/* certificate.h: the parts of a certificate (RFC 5280 §4.1). Verifies nothing: the TLS library and the server do. Any
+ * thread. */
 #ifndef KI_AUTH_CERTIFICATE_H
 #define KI_AUTH_CERTIFICATE_H
 
@@ -12,18 +12,10 @@ typedef struct ki_certificate {
     ki_str public_key; /* the contents of SubjectPublicKeyInfo */
 } ki_certificate;
 
-typedef struct ki_validity {
-    int64_t begins_s; /* seconds since 1970, both included */
-    int64_t ends_s;
-} ki_validity;
-
 /* Finds the first certificate, of any type that OpenSSL accepts. Ignores data after the certificate in the type TRUSTED
  * CERTIFICATE. */
 bool ki_certificate_find(ki_str pem, ki_pem_block *ret_block);
 /* Finds the parts. Returns false for anything that is not a certificate. */
 bool ki_certificate_read(ki_str der, ki_certificate *ret_certificate);
-/* Reads the validity of the first certificate of `pem`, the one that a client presents. Errors: KI_ERR_PARSE (no
- * certificate, or one that cannot be read; without a message), KI_ERR_NO_MEMORY. */
-ki_status ki_certificate_validity(const ki_allocator *allocator, ki_str pem, ki_validity *ret_validity);
 
 #endif

@@ -209,44 +209,33 @@ static bool is_replaced(const ki_exec_config *exec, const char *entry) {
     return false;
 }
 
-typedef struct environment {
-    const char **entries; /* the process's, then those in `own` */
-    ki_buffer own;        /* NAME=VALUE\0 … */
-} environment;
-
-static void close_environment(const ki_exec_plugin *plugin, environment *all) {
-    ki_buffer_free(&all->own);
-    ki_free(plugin->allocator, all->entries);
-}
-
-static ki_status make_environment(const ki_exec_plugin *plugin, environment *all) {
+/* Makes the process's variables and then the plugin's. `own` gets the plugin's, "NAME=VALUE\0…"; NULL: no memory. */
+static const char **make_environment(const ki_exec_plugin *plugin, ki_buffer *own) {
     const ki_exec_config *exec = &plugin->config->exec;
-    ki_buffer_init(&all->own, plugin->allocator, 0);
-    all->own.is_secret = true;
     for (size_t i = 0; i < exec->environment.count; i++) {
-        ki_buffer_printf(&all->own, "%s=%s", exec->environment.items[i].name.data,
-                         exec->environment.items[i].value.data);
-        ki_buffer_append(&all->own, "", 1);
+        ki_buffer_printf(own, "%s=%s", exec->environment.items[i].name.data, exec->environment.items[i].value.data);
+        ki_buffer_append(own, "", 1);
     }
-    ki_buffer_printf(&all->own, "%s=", info_name);
-    ki_exec_request(plugin->config, &all->own);
-    ki_buffer_append(&all->own, "", 1);
+    ki_buffer_printf(own, "%s=", info_name);
+    ki_exec_request(plugin->config, own);
+    ki_buffer_append(own, "", 1);
     size_t count = 0;
     while (environ && environ[count])
         count++;
-    all->entries = ki_alloc_array(plugin->allocator, count + exec->environment.count + 2, sizeof *all->entries);
-    if (all->own.failed || !all->entries)
-        return KI_ERR_NO_MEMORY;
+    const char **entries =
+        own->failed ? NULL : ki_alloc_array(plugin->allocator, count + exec->environment.count + 2, sizeof *entries);
+    if (!entries)
+        return NULL;
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
         if (!is_replaced(exec, environ[i]))
-            all->entries[used++] = environ[i];
+            entries[used++] = environ[i];
     }
-    for (size_t at = 0; at < all->own.size; at += strlen(all->own.data + at) + 1)
-        all->entries[used++] = all->own.data + at;
+    for (size_t at = 0; at < own->size; at += strlen(own->data + at) + 1)
+        entries[used++] = own->data + at;
     KI_ASSERT(used < count + exec->environment.count + 2);
-    all->entries[used] = NULL;
-    return KI_OK;
+    entries[used] = NULL;
+    return entries;
 }
 
 /* --- the plugin --------------------------------------------------------------------------------------------------- */
@@ -264,23 +253,24 @@ ki_status ki_exec_plugin_new(ki_engine *engine, const ki_config *config, ki_exec
 
 static ki_status start(ki_exec_plugin *plugin, const char *path, ki_error *err) {
     KI_ASSERT(!plugin->process);
-    environment all = { NULL, { 0 } };
-    const char **arguments = make_arguments(plugin);
+    ki_buffer own;
+    ki_buffer_init(&own, plugin->allocator, 0);
+    own.is_secret = true;
+    const char **arguments = make_arguments(plugin), **entries = make_environment(plugin, &own);
     ki_error why = KI_ERROR_INIT;
-    ki_status status = make_environment(plugin, &all);
-    if (!arguments)
-        status = KI_ERR_NO_MEMORY;
+    ki_status status = arguments && entries ? KI_OK : KI_ERR_NO_MEMORY;
     if (!status) {
         const ki_subprocess_options options = { .path = path,
                                                 .arguments = arguments,
-                                                .environment = all.entries,
+                                                .environment = entries,
                                                 .output_limit = KI_EXEC_OUTPUT_LIMIT,
                                                 .time_limit_ns = KI_SECONDS(KI_EXEC_TIME_LIMIT_S),
                                                 .ended = process_ended,
                                                 .user = plugin };
         status = ki_subprocess_start(plugin->engine, &options, &plugin->process, &why);
     }
-    close_environment(plugin, &all);
+    ki_buffer_free(&own);
+    ki_free(plugin->allocator, entries);
     ki_free(plugin->allocator, arguments);
     return status ? set_error(plugin, status, why.message, err) : KI_OK;
 }

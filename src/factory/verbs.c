@@ -245,30 +245,29 @@ ki_status ki_client_create(ki_client *client, const ki_resource *resource, ki_un
     return write_object(&self, object, options, NULL, ret_obj, err);
 }
 
-static ki_status update(ki_client *client, const ki_resource *resource, ki_unstructured *object,
-                        const ki_request_options *options, const char *subresource, ki_object **ret_obj,
-                        ki_error *err) {
-    work self = { .client = client, .request = KI_CLIENT_REQUEST(.verb = KI_CLIENT_UPDATE, .resource = resource) };
+static ki_status update(ki_client *client, const ki_resource *resource, const ki_object *before,
+                        ki_unstructured *object, const ki_request_options *options, const char *subresource,
+                        ki_object **ret_obj, ki_error *err) {
+    work self = { .client = client,
+                  .request = KI_CLIENT_REQUEST(.verb = KI_CLIENT_UPDATE, .resource = resource),
+                  .cached = ki_object_ref(before) };
     return write_object(&self, object, options, subresource, ret_obj, err);
 }
 
 ki_status ki_client_update_over(ki_client *client, const ki_resource *resource, const ki_object *before,
                                 ki_unstructured *object, const ki_request_options *options, ki_object **ret_obj,
                                 ki_error *err) {
-    work self = { .client = client,
-                  .request = KI_CLIENT_REQUEST(.verb = KI_CLIENT_UPDATE, .resource = resource),
-                  .cached = ki_object_ref(before) };
-    return write_object(&self, object, options, NULL, ret_obj, err);
+    return update(client, resource, before, object, options, NULL, ret_obj, err);
 }
 
 ki_status ki_client_update(ki_client *client, const ki_resource *resource, ki_unstructured *object,
                            const ki_request_options *options, ki_object **ret_obj, ki_error *err) {
-    return update(client, resource, object, options, NULL, ret_obj, err);
+    return update(client, resource, NULL, object, options, NULL, ret_obj, err);
 }
 
 ki_status ki_client_update_status(ki_client *client, const ki_resource *resource, ki_unstructured *object,
                                   const ki_request_options *options, ki_object **ret_obj, ki_error *err) {
-    return update(client, resource, object, options, "status", ret_obj, err);
+    return update(client, resource, NULL, object, options, "status", ret_obj, err);
 }
 
 ki_status ki_client_patch_like(ki_client *client, const ki_resource *resource, ki_patch_type type,

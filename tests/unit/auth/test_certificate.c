@@ -1,5 +1,6 @@
 /* test_certificate.c: from when until when a certificate is valid; whatever bytes stand in its place. */
 
+#include "cli/doctor/validity.h"
 #include "src/auth/certificate.h"
 #include "src/base/base64.h"
 #include "src/base/memory.h"
