@@ -252,9 +252,7 @@ static ki_status check_credentials(const ki_config *config, ki_error *err) {
         return ki_error_set(err, KI_ERR_CONFIG, "client-%s: without client-%s; set both",
                             config->client_key.data ? "key" : "certificate",
                             config->client_key.data ? "certificate" : "key");
-    bool has_any = config->token.data || config->token_file.data || config->username.data || config->client_key.data ||
-                   config->exec.command.data;
-    if (!has_any || ki_config_is_https(config))
+    if (!ki_config_has_credentials(config) || ki_config_is_https(config))
         return KI_OK;
     if (!ki_config_may_send_credentials(config))
         return ki_error_set(err, KI_ERR_CONFIG,

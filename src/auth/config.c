@@ -66,6 +66,11 @@ void ki_config_clear_credentials(ki_config *config) {
     ki_exec_config_clear(&config->allocator, &config->exec);
 }
 
+bool ki_config_has_credentials(const ki_config *config) {
+    return config->token.data || config->token_file.data || config->username.data || config->client_key.data ||
+           config->exec.command.data;
+}
+
 bool ki_config_is_https(const ki_config *config) {
     return strncmp(config->server.data, "https://", 8) == 0;
 }

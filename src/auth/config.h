@@ -103,6 +103,7 @@ struct ki_config {
 };
 
 bool ki_config_is_https(const ki_config *config);
+bool ki_config_has_credentials(const ki_config *config);
 /* Returns true if credentials may be sent to the server: by https, or to this machine where the program allows that. */
 bool ki_config_may_send_credentials(const ki_config *config);
 /* Adds an owner, which calls ki_config_free too: a transport keeps its config alive. Any thread. */

@@ -494,10 +494,8 @@ static ki_status first_set(ki_credentials *credentials, ki_error *err) {
 
 ki_status ki_credentials_new(ki_engine *engine, const ki_config *config, void (*changed)(void *user), void *user,
                              ki_credentials **ret_credentials, ki_error *err) {
-    bool has_any = config->token.data || config->token_file.data || config->username.data || config->client_key.data ||
-                   config->exec.command.data;
     /* ki_config_check has tested this; this is the last check before sending. */
-    if (has_any && !ki_config_may_send_credentials(config))
+    if (ki_config_has_credentials(config) && !ki_config_may_send_credentials(config))
         return ki_error_set(err, KI_ERR_CONFIG, "credentials are not sent to a server that is not https");
     const ki_allocator *allocator = ki_engine_allocator(engine);
     ki_credentials *credentials = ki_alloc_zero(allocator, sizeof *credentials);

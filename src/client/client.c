@@ -34,7 +34,8 @@ static size_t in_flight_of(int requests_in_flight) {
     return requests_in_flight ? (size_t)requests_in_flight : DEFAULT_IN_FLIGHT;
 }
 
-void ki_client_cancel_all(ki_client *client) {
+void ki_client_cancel_all(void *user) {
+    ki_client *client = user;
     ki_mutex_lock(&client->mutex);
     client->is_closed = true;
     while (client->first) {
@@ -46,15 +47,11 @@ void ki_client_cancel_all(ki_client *client) {
     ki_mutex_unlock(&client->mutex);
 }
 
-static void engine_ended(void *user) {
-    ki_client_cancel_all(user);
-}
-
 static void set_up_on_loop(void *user) {
     ki_client *client = user;
     if (client->throttle)
         ki_throttle_init(client->throttle, client->engine, client->per_second, client->burst);
-    ki_end_hook_set(&client->end_hook, client->engine, engine_ended, client);
+    ki_end_hook_set(&client->end_hook, client->engine, ki_client_cancel_all, client);
 }
 
 static void tear_down_on_loop(void *user) {

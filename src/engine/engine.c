@@ -56,23 +56,17 @@ static ki_status open_descriptors(ki_engine *engine, ki_error *err) {
 }
 
 static ki_status open_mutexes(ki_engine *engine, ki_error *err) {
-    ki_status status = ki_mutex_init(&engine->mutex, err);
-    if (status)
-        return status;
-    status = ki_mutex_init(&engine->task_mutex, err);
-    if (status)
-        goto no_task_mutex;
-    status = ki_mutex_init(&engine->post_mutex, err);
-    if (status)
-        goto no_post_mutex;
-    status = ki_cond_init(&engine->changed, err);
+    ki_mutex *const mutexes[] = { &engine->mutex, &engine->task_mutex, &engine->post_mutex };
+    size_t count = 0;
+    ki_status status = KI_OK;
+    while (!status && count < sizeof mutexes / sizeof *mutexes) {
+        status = ki_mutex_init(mutexes[count], err);
+        count += status == KI_OK;
+    }
     if (!status)
-        return KI_OK;
-    ki_mutex_destroy(&engine->post_mutex);
-no_post_mutex:
-    ki_mutex_destroy(&engine->task_mutex);
-no_task_mutex:
-    ki_mutex_destroy(&engine->mutex);
+        status = ki_cond_init(&engine->changed, err);
+    while (status && count > 0)
+        ki_mutex_destroy(mutexes[--count]);
     return status;
 }
 

@@ -239,12 +239,6 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
     return KI_OK;
 }
 
-static void cancel_requests(void *user) {
-    ki_factory *factory = user;
-    if (factory->client)
-        ki_client_cancel_all(factory->client);
-}
-
 /* Else a loop that still runs, a host's, could run a task of an informer that is being freed. */
 static void cancel_tasks_of_informers(void *user) {
     ki_factory *factory = user;
@@ -256,7 +250,8 @@ static void cancel_tasks_of_informers(void *user) {
  * factory waits for these reconciles, and no thread steps the loop. */
 static void destroy(ki_factory *factory, bool has_locks, const ki_allocator *allocator) {
     if (has_locks) {
-        ki_engine_call(factory->engine, cancel_requests, factory);
+        if (factory->client)
+            ki_engine_call(factory->engine, ki_client_cancel_all, factory->client);
         ki_component_list_reap(&factory->components);
         ki_engine_call(factory->engine, cancel_tasks_of_informers, factory);
         ki_informer_table_free(&factory->table);
