@@ -101,7 +101,7 @@ void kt_managed_fields_read(kt_arena *arena, const kt_write *write, yyjson_val *
     }
     if (!ret->count && write->applied && old_root) {
         kt_comparison all;
-        kt_typed_compare(arena, &write->storage->spot, NULL, old_root, &all);
+        kt_typed_compare(arena, &write->storage->spot, NULL, old_root, false, &all);
         ret->list[ret->count++] = (kt_manager){ .name = KI_STR(BEFORE_FIRST_APPLY),
                                                 .api_version = write->storage->api_version,
                                                 .fields = kt_managed_fields_strip(arena, write, all.added) };
@@ -174,7 +174,7 @@ ki_status kt_managed_fields_write(const kt_write *write, yyjson_val *previous, y
     char now[KI_RFC3339_SIZE];
     kt_arena_init(&arena, out->allocator);
     kt_managed_fields_read(&arena, write, previous, old_root, &managers);
-    kt_typed_compare(&arena, spot, old_root, root, &difference);
+    kt_typed_compare(&arena, spot, old_root, root, false, &difference);
     kt_set *changed =
         kt_managed_fields_strip(&arena, write, kt_set_union(&arena, difference.added, difference.modified));
     kt_set *removed = difference.removed ? kt_managed_fields_strip(&arena, write, difference.removed) : NULL;

@@ -495,7 +495,8 @@ static void check_container(kt_causes *causes, const char *path, yyjson_val *con
     KT_CHECK_RULES(causes, path, container, rules);
     if (ports)
         check_port_names(causes, path, ports);
-    check_sources(causes, path, container);
+    if (yyjson_obj_get(container, "env") || yyjson_obj_get(container, "envFrom"))
+        check_sources(causes, path, container);
     if (yyjson_obj_get(container, "volumeMounts"))
         check_mounts(causes, path, container, volumes);
     if (yyjson_obj_get(container, "volumeDevices"))

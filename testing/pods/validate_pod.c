@@ -143,7 +143,8 @@ void kt_validate_pod_spec(kt_causes *causes, const char *path, yyjson_val *spec,
         yyjson_is_true(yyjson_obj_get(spec, "hostPID")))
         kt_validate_add(causes, KT_CAUSE_INVALID, KI_STR("true"), false,
                         "ShareProcessNamespace and HostPID cannot both be enabled", "%s.shareProcessNamespace", path);
-    check_dns(causes, path, spec);
+    if (yyjson_obj_get(spec, "dnsPolicy") || yyjson_obj_get(spec, "dnsConfig"))
+        check_dns(causes, path, spec);
     kt_check_scheduling(causes, path, spec);
 }
 

@@ -205,7 +205,7 @@ static ki_status merge(kt_call *call, kt_arena *arena, const kt_write *write, yy
     if (kt_call_param_bool(call, "force"))
         return KI_OK;
     kt_comparison difference;
-    kt_typed_compare(arena, &spot, old, yyjson_doc_get_root(*ret_doc), &difference);
+    kt_typed_compare(arena, &spot, old, yyjson_doc_get_root(*ret_doc), false, &difference);
     /* A null in the configuration changes the field. */
     kt_set *changed = kt_set_union(arena, kt_set_union(arena, difference.added, difference.modified),
                                    kt_set_intersection(arena, difference.removed, now));

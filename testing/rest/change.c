@@ -70,22 +70,6 @@ ki_status kt_change_check_namespace(kt_call *call, ki_str name) {
     return status;
 }
 
-/* Sets the status of a new object. */
-static bool put_first_status(const kt_call *call, yyjson_mut_doc *doc, yyjson_mut_val *root) {
-    char now[KI_RFC3339_SIZE];
-    yyjson_val *given = yyjson_obj_get(call->storage->defaults, "status");
-    yyjson_mut_val *status = given ? yyjson_val_mut_copy(doc, given) : NULL;
-    bool fine = status || !given;
-    yyjson_mut_obj_remove_key(root, "status");
-    if (call->resource == KI_PODS) {
-        fine = yyjson_mut_obj_put(status, yyjson_mut_str(doc, "qosClass"), yyjson_mut_str(doc, kt_defaults_qos(root)));
-    } else if (call->resource == KI_PERSISTENTVOLUMES) {
-        ki_rfc3339_seconds(call->now_ms / 1000, now);
-        fine = yyjson_mut_obj_add_strcpy(doc, status, "lastPhaseTransitionTime", now);
-    }
-    return fine && (!status || yyjson_mut_obj_add(root, yyjson_mut_str(doc, "status"), status));
-}
-
 /* Returns the body with the defaults of its resource and types as a new document; NULL for custom resources. `uid`: of
  * a new object, which gets its first status too. */
 static ki_status with_defaults(kt_call *call, yyjson_val *body, yyjson_val *old_root, ki_str name, const char *uid,
@@ -101,8 +85,22 @@ static ki_status with_defaults(kt_call *call, yyjson_val *body, yyjson_val *old_
         storage->defaults ? yyjson_merge_patch(doc, storage->defaults, body) : yyjson_val_mut_copy(doc, body);
     bool is_new = uid && storage->has_status && !(storage->strategy->flags & KT_KEEPS_STATUS);
     ki_status status = root ? kt_assign(call, name, uid, doc, root, old_root) : KI_ERR_NO_MEMORY;
-    if (!status && is_new && !put_first_status(call, doc, root))
-        status = KI_ERR_NO_MEMORY;
+    if (!status && is_new) { /* its first status is that of the defaults */
+        char now[KI_RFC3339_SIZE];
+        yyjson_val *given = yyjson_obj_get(storage->defaults, "status");
+        yyjson_mut_val *first = given ? yyjson_val_mut_copy(doc, given) : NULL, *key = yyjson_mut_str(doc, "status");
+        bool fine = first || !given;
+        yyjson_mut_obj_remove_key(root, "status");
+        if (call->resource == KI_PODS) {
+            yyjson_mut_val *qos = yyjson_mut_str(doc, kt_defaults_qos(root));
+            fine = fine && yyjson_mut_obj_put(first, yyjson_mut_str(doc, "qosClass"), qos);
+        } else if (call->resource == KI_PERSISTENTVOLUMES) {
+            ki_rfc3339_seconds(call->now_ms / 1000, now);
+            fine = fine && yyjson_mut_obj_add_strcpy(doc, first, "lastPhaseTransitionTime", now);
+        }
+        if (!fine || (first && !yyjson_mut_obj_add(root, key, first)))
+            status = KI_ERR_NO_MEMORY;
+    }
     if (!status)
         status = kt_defaults_fill(call->cluster->defaults, &storage->spot, doc, root);
     if (status == KI_ERR_LIMIT)

@@ -24,6 +24,8 @@ typedef struct filler {
     ki_status failed;
 } filler;
 
+static const char *const container_lists[] = { "containers", "initContainers" };
+
 /* ---- members ---- */
 
 static yyjson_mut_val *get(yyjson_mut_val *obj, const char *key) {
@@ -301,14 +303,6 @@ static void fill_requests(filler *f, yyjson_mut_val *obj) {
     fill_from(f, requests, limits);
 }
 
-static void fill_requests_of(filler *f, yyjson_mut_val *containers) {
-    size_t index, count;
-    yyjson_mut_val *container;
-    yyjson_mut_arr_foreach(containers, index, count, container) {
-        fill_requests(f, container);
-    }
-}
-
 static bool tolerates(yyjson_mut_val *list, yyjson_val *toleration) {
     size_t index, count;
     yyjson_mut_val *one;
@@ -361,14 +355,18 @@ static void fill_pod_spec(filler *f, yyjson_mut_val *spec) {
 }
 
 static void fill_pod(filler *f, yyjson_mut_val *root) {
-    yyjson_mut_val *spec = get(root, "spec");
+    yyjson_mut_val *spec = get(root, "spec"), *container;
+    size_t index, count;
     if (yyjson_mut_is_obj(spec))
         fill_tolerations(f, spec);
     if (yyjson_mut_get_sint(get(spec, "terminationGracePeriodSeconds")) < 0)
         put(f, spec, "terminationGracePeriodSeconds", yyjson_mut_sint(f->doc, 1));
     fill_requests(f, spec); /* of pods, and not of templates */
-    fill_requests_of(f, get(spec, "containers"));
-    fill_requests_of(f, get(spec, "initContainers"));
+    for (size_t i = 0; i < sizeof container_lists / sizeof container_lists[0]; i++) {
+        yyjson_mut_arr_foreach(get(spec, container_lists[i]), index, count, container) {
+            fill_requests(f, container);
+        }
+    }
 }
 
 static const struct {
@@ -532,14 +530,13 @@ static void check_resources(yyjson_mut_val *resources, bool *any, bool *all) {
 }
 
 const char *kt_defaults_qos(yyjson_mut_val *pod) {
-    static const char *const lists[] = { "containers", "initContainers" };
     yyjson_mut_val *spec = get(pod, "spec"), *resources = get(spec, "resources"), *container;
     bool any = false, all = true;
     size_t index, count;
     if (resources) /* the pod's own resources count alone */
         check_resources(resources, &any, &all);
-    for (size_t i = 0; !resources && i < sizeof lists / sizeof lists[0]; i++) {
-        yyjson_mut_arr_foreach(get(spec, lists[i]), index, count, container) {
+    for (size_t i = 0; !resources && i < sizeof container_lists / sizeof container_lists[0]; i++) {
+        yyjson_mut_arr_foreach(get(spec, container_lists[i]), index, count, container) {
             check_resources(get(container, "resources"), &any, &all);
         }
     }

@@ -128,10 +128,6 @@ static void note(kt_arena *arena, kt_set **set, const char *prefix, ki_str name,
     }
 }
 
-/* `is_new`: the object around the value is new, so that even fields that Go always writes are added. */
-static void compare(kt_arena *arena, const kt_spot *spot, yyjson_val *old, yyjson_val *val, bool is_new,
-                    kt_comparison *ret);
-
 static void compare_one(kt_arena *arena, const kt_spot *spot, const char *prefix, ki_str name, yyjson_val *old,
                         yyjson_val *val, bool is_new, kt_comparison *out) {
     const kt_field *field = spot->field;
@@ -160,7 +156,7 @@ static void compare_one(kt_arena *arena, const kt_spot *spot, const char *prefix
         return;
     }
     kt_comparison below = { NULL, NULL, NULL };
-    compare(arena, spot, old, val, is_new || (!old && !always), &below);
+    kt_typed_compare(arena, spot, old, val, is_new || (!old && !always), &below);
     if (below.added || (!old && !always))
         note(arena, &out->added, prefix, name, !old && !always, below.added);
     if (below.modified)
@@ -177,12 +173,8 @@ static bool has_same_values(kt_arena *arena, kt_entry **a, size_t a_count, kt_en
     return is_same;
 }
 
-void kt_typed_compare(kt_arena *arena, const kt_spot *spot, yyjson_val *old, yyjson_val *val, kt_comparison *ret) {
-    compare(arena, spot, old, val, false, ret);
-}
-
-static void compare(kt_arena *arena, const kt_spot *spot, yyjson_val *old, yyjson_val *val, bool is_new,
-                    kt_comparison *ret) {
+void kt_typed_compare(kt_arena *arena, const kt_spot *spot, yyjson_val *old, yyjson_val *val, bool is_new,
+                      kt_comparison *ret) {
     kt_index before, now;
     *ret = (kt_comparison){ NULL, NULL, NULL };
     walk how = walk_of(spot, old ? old : val);

@@ -14,8 +14,10 @@ typedef struct kt_comparison {
 
 /* Returns the fields that `val` sets. */
 kt_set *kt_typed_fields(kt_arena *arena, const kt_spot *spot, yyjson_val *val);
-/* Compares two values. Either can be NULL: an absent value. */
-void kt_typed_compare(kt_arena *arena, const kt_spot *spot, yyjson_val *old, yyjson_val *val, kt_comparison *ret);
+/* Compares two values. Either can be NULL: an absent value. `is_new`: the object around them is new, so that even
+ * fields that Go always writes are added. */
+void kt_typed_compare(kt_arena *arena, const kt_spot *spot, yyjson_val *old, yyjson_val *val, bool is_new,
+                      kt_comparison *ret);
 /* Returns `old` with all fields that `config` sets. NULL on failure (the arena has failed). */
 yyjson_mut_val *kt_typed_merge(kt_arena *arena, yyjson_mut_doc *doc, const kt_spot *spot, yyjson_val *old,
                                yyjson_val *config);
