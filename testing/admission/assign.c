@@ -174,11 +174,6 @@ static ki_status find(const kt_call *call, ki_str priority, ki_str runtime, clas
     return status;
 }
 
-static void release(classes *found) {
-    yyjson_doc_free(found->priority_doc);
-    yyjson_doc_free(found->runtime_doc);
-}
-
 ki_status kt_admit_check(kt_call *call, ki_str name, yyjson_val *root) {
     yyjson_val *spec = yyjson_obj_get(root, "spec"), *given = yyjson_obj_get(spec, "priority");
     ki_str priority = kt_json_get_str(spec, "priorityClassName"), runtime = kt_json_get_str(spec, "runtimeClassName");
@@ -209,7 +204,8 @@ ki_status kt_admit_check(kt_call *call, ki_str name, yyjson_val *root) {
         status = kt_fail(call, 403, "Forbidden", &details, "pods \"%.*s\" is forbidden: %s", (int)name.size,
                          name.size ? name.data : "", why.data);
     ki_buffer_free(&why);
-    release(&found);
+    yyjson_doc_free(found.priority_doc);
+    yyjson_doc_free(found.runtime_doc);
     return status;
 }
 
@@ -235,7 +231,8 @@ static ki_status set_classes(kt_call *call, yyjson_mut_doc *doc, yyjson_mut_val 
         fine = put(doc, spec, "priorityClassName", yyjson_mut_strncpy(doc, found.name.data, found.name.size));
     if (fine && found.overhead)
         fine = put(doc, spec, "overhead", yyjson_val_mut_copy(doc, found.overhead));
-    release(&found);
+    yyjson_doc_free(found.priority_doc);
+    yyjson_doc_free(found.runtime_doc);
     return fine ? KI_OK : KI_ERR_NO_MEMORY;
 }
 

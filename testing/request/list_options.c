@@ -94,7 +94,12 @@ static ki_status check(kt_call *call, const kt_list_options *options, ki_str mat
 ki_status kt_list_options_parse(kt_call *call, kt_list_options *ret_options) {
     kt_list_options options = { .timeout_s = -1 };
     ki_str match = kt_call_param(call, "resourceVersionMatch");
+    static const char again[] = "again."; /* begins the token of an injected empty page, also once the fault is gone */
     options.continue_token = kt_call_param(call, "continue");
+    if (call->request->from_network && ki_str_starts_with(options.continue_token, KI_STR(again))) {
+        options.continue_token.data += sizeof again - 1;
+        options.continue_token.size -= sizeof again - 1;
+    }
     options.resource_version = kt_call_param(call, "resourceVersion");
     options.has_send_initial = kt_call_param(call, "sendInitialEvents").data != NULL;
     if (ki_str_equals(match, "Exact"))

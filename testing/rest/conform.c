@@ -89,6 +89,7 @@ static ki_status fail_strict(kt_call *call, kt_arena *arena, kt_origin origin, y
     return status;
 }
 
+/* Replaces the object by one of its type, without duplicates and unknown fields. */
 static ki_status conform(kt_call *call, kt_arena *arena, directive strictness, kt_origin origin, yyjson_val *patch,
                          yyjson_doc **doc) {
     yyjson_alc alc = kt_json_alc(call->allocator);

@@ -164,21 +164,6 @@ static ki_status other_call(kt_call *call) {
     return kt_plain_text(call, 404, "404 page not found\n");
 }
 
-/* Injects faults. Removes the prefix of an injected empty page from continue tokens, also once the fault is gone. */
-static ki_status inject(kt_call *call) {
-    static const char again[] = "again.";
-    kt_faults *faults = &call->cluster->faults;
-    ki_status status = faults->first ? kt_faults_inject(faults, call, &call->injection) : KI_OK;
-    for (size_t i = 0; i < call->param_count; i++) {
-        ki_str *value = &call->params[i].value;
-        if (!ki_str_equals(call->params[i].name, "continue") || !ki_str_starts_with(*value, KI_STR(again)))
-            continue;
-        value->data += sizeof again - 1;
-        value->size -= sizeof again - 1;
-    }
-    return status;
-}
-
 ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t now_ms, kt_response *ret_response) {
     KT_HOLDS(cluster);
     kt_response response = { .retry_after_s = -1, .content_type = "application/json" };
@@ -201,8 +186,8 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
         if (!status)
             status = kt_control(&call);
     }
-    if (!status && request->from_network)
-        status = inject(&call);
+    if (!status && request->from_network && cluster->faults.first)
+        status = kt_faults_inject(&cluster->faults, &call, &call.injection);
     if (!status)
         status = kt_auth_check(&call);
     if (!status && request->body.size > KT_BODY_MAX)
