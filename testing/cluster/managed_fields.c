@@ -20,16 +20,6 @@ static bool is_one_of(ki_str element, const char *const *names, size_t count) {
     return false;
 }
 
-/* Returns true for fields that this request cannot change: status without its subresource, all but status and, for
- * some resources, metadata with it. */
-static bool is_elsewhere(const kt_write *write, ki_str element) {
-    bool is_status = ki_str_equals(element, "f:status");
-    if (strcmp(write->subresource, "status") == 0)
-        return !is_status &&
-               (!ki_str_equals(element, "f:metadata") || (write->storage->strategy->flags & KT_STATUS_ONLY));
-    return is_status && write->storage->has_status;
-}
-
 kt_set *kt_managed_fields_strip(kt_arena *arena, const kt_write *write, const kt_set *set) {
     static const char *const top[] = { "f:kind", "f:apiVersion" };
     static const char *const meta[] = { "f:name",
@@ -42,14 +32,20 @@ kt_set *kt_managed_fields_strip(kt_arena *arena, const kt_write *write, const kt
                                         "f:deletionTimestamp",
                                         "f:deletionGracePeriodSeconds",
                                         "f:managedFields" };
+    bool is_of_status = strcmp(write->subresource, "status") == 0, has_status = write->storage->has_status;
+    bool can_change_meta = !(write->storage->strategy->flags & KT_STATUS_ONLY);
     kt_set *kept = kt_set_new(arena);
     for (size_t i = 0; set && i < set->count; i++) {
         const kt_set_entry *from = &set->entries[i];
-        if (is_one_of(from->element, top, sizeof top / sizeof top[0]) || is_elsewhere(write, from->element))
+        bool is_status = ki_str_equals(from->element, "f:status"), is_meta = ki_str_equals(from->element, "f:metadata");
+        /* This request cannot change status without its subresource, and with it all but status and, for some
+         * resources, metadata. */
+        bool is_elsewhere = is_of_status ? !is_status && !(is_meta && can_change_meta) : is_status && has_status;
+        if (is_elsewhere || is_one_of(from->element, top, sizeof top / sizeof top[0]))
             continue;
         kt_set *below = from->below;
         bool member = from->member;
-        if (ki_str_equals(from->element, "f:metadata")) {
+        if (is_meta) {
             below = kt_set_new(arena);
             member = false;
             for (size_t k = 0; from->below && k < from->below->count; k++) {

@@ -31,12 +31,9 @@ static size_t find(ki_str text, const char *letters) {
     return at;
 }
 
-static ki_str first(ki_str text, size_t size) {
-    return (ki_str){ text.data, size };
-}
-
-static ki_str after(ki_str text, size_t at) {
-    return at < text.size ? (ki_str){ text.data + at, text.size - at } : (ki_str){ text.data, 0 };
+/* Returns the part of a text from `begin` to `end`; empty if it begins behind the text. */
+static ki_str part(ki_str text, size_t begin, size_t end) {
+    return begin < text.size ? (ki_str){ text.data + begin, end - begin } : (ki_str){ text.data, 0 };
 }
 
 /* Returns true for one ".", one or two "_", or any number of "-". */
@@ -48,11 +45,11 @@ static bool is_separator(ki_str text) {
 static bool is_component(ki_str text) {
     size_t end = find(text, "._-");
     while (end && end < text.size) {
-        ki_str rest = after(text, end);
+        ki_str rest = part(text, end, text.size);
         size_t separator = find(rest, DIGITS SMALL);
-        if (!is_of(first(text, end), DIGITS SMALL) || !is_separator(first(rest, separator)))
+        if (!is_of(part(text, 0, end), DIGITS SMALL) || !is_separator(part(rest, 0, separator)))
             return false;
-        text = after(rest, separator);
+        text = part(rest, separator, rest.size);
         end = find(text, "._-");
     }
     return end && is_of(text, DIGITS SMALL);
@@ -62,9 +59,9 @@ static bool is_component(ki_str text) {
 static bool is_domain(ki_str domain) {
     bool is_address = domain.size && domain.data[0] == '[', is_valid = true;
     size_t end = find(domain, is_address ? "]" : ":");
-    ki_str host = first(domain, end), port = after(domain, end + is_address);
+    ki_str host = part(domain, 0, end), port = part(domain, end + is_address, domain.size);
     if (is_address)
-        is_valid = end < domain.size && end > 1 && is_of(after(host, 1), HEX "ABCDEF:");
+        is_valid = end < domain.size && end > 1 && is_of(part(host, 1, host.size), HEX "ABCDEF:");
     else
         is_valid = host.size && host.data[host.size - 1] != '.';
     while (!is_address && is_valid && host.size) {
@@ -72,7 +69,8 @@ static bool is_domain(ki_str domain) {
         is_valid = name.size && is_of(name, DIGITS SMALL CAPITALS "-") && name.data[0] != '-' &&
                    name.data[name.size - 1] != '-';
     }
-    return is_valid && (!port.size || (port.size > 1 && port.data[0] == ':' && is_of(after(port, 1), DIGITS)));
+    return is_valid &&
+           (!port.size || (port.size > 1 && port.data[0] == ':' && is_of(part(port, 1, port.size), DIGITS)));
 }
 
 static bool is_digest(ki_str digest) {
@@ -83,7 +81,7 @@ static bool is_digest(ki_str digest) {
     for (size_t i = 0; i < sizeof algorithms / sizeof algorithms[0]; i++) {
         size_t prefix = algorithms[i].name.size;
         if (ki_str_starts_with(digest, algorithms[i].name) && digest.size == prefix + algorithms[i].size)
-            return is_of(after(digest, prefix), HEX);
+            return is_of(part(digest, prefix, digest.size), HEX);
     }
     return false;
 }
@@ -96,23 +94,23 @@ static bool names_registry(ki_str maybe) {
 bool kt_image_is_latest(ki_str image) {
     size_t slash = find(image, "/");
     ki_str domain = { "docker.io", 9 }, rest = image, tag = { NULL, 0 }, digest = { NULL, 0 };
-    if (slash < image.size && names_registry(first(image, slash))) {
-        domain = first(image, slash);
-        rest = after(image, slash + 1);
+    if (slash < image.size && names_registry(part(image, 0, slash))) {
+        domain = part(image, 0, slash);
+        rest = part(image, slash + 1, image.size);
     }
     bool is_default = ki_str_equals(domain, "docker.io") || ki_str_equals(domain, "index.docker.io");
-    ki_str name = first(rest, find(rest, ":@")), remote = first(rest, find(rest, ":"));
-    ki_str end = after(rest, name.size);
+    ki_str name = part(rest, 0, find(rest, ":@")), remote = part(rest, 0, find(rest, ":"));
+    ki_str end = part(rest, name.size, rest.size);
     size_t path_size = name.size + (is_default && find(rest, "/") == rest.size ? sizeof "library/" - 1 : 0);
     if (end.size && end.data[0] == ':') {
-        tag = after(end, 1);
-        tag = first(tag, find(tag, "@"));
-        end = after(end, tag.size + 1);
+        tag = part(end, 1, end.size);
+        tag = part(tag, 0, find(tag, "@"));
+        end = part(end, tag.size + 1, end.size);
         if (!tag.size || tag.size > TAG_SIZE || !is_of(tag, DIGITS SMALL CAPITALS "_.-") || find(tag, ".-") == 0)
             return false;
     }
     if (end.size) {
-        digest = after(end, 1);
+        digest = part(end, 1, end.size);
         if (!is_digest(digest))
             return false;
     }
