@@ -47,22 +47,6 @@ uint64_t kt_cluster_random(kt_cluster *cluster) { /* splitmix64 */
     return z ^ (z >> 31);
 }
 
-static size_t format_path(char text[KT_PATH_MAX_SIZE], ki_str group, ki_str version, ki_str plural) {
-    const ki_str parts[] = { group, version, plural };
-    size_t size = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) { /* no printf: every change calls this */
-        if (parts[i].size >= KT_PATH_MAX_SIZE - size - 1)
-            return 0;
-        if (i)
-            text[size++] = '/';
-        if (parts[i].size)
-            memcpy(text + size, parts[i].data, parts[i].size);
-        size += parts[i].size;
-    }
-    text[size] = '\0';
-    return size;
-}
-
 static ki_status add_storages(kt_cluster *cluster) {
     size_t count = 0;
     while (ki_resource_info_at((unsigned)count))
@@ -80,8 +64,9 @@ static ki_status add_storages(kt_cluster *cluster) {
         ki_ring_init(&storage->history, &cluster->allocator, sizeof(kt_event));
         cluster->storage_count = cluster->builtin_count = i + 1;
         char *path = cluster->paths + i * KT_PATH_MAX_SIZE;
-        size_t size =
-            format_path(path, ki_str_of(resource->group), ki_str_of(resource->version), ki_str_of(resource->plural));
+        int length = snprintf(path, KT_PATH_MAX_SIZE, "%s/%s/%s", resource->group, resource->version, resource->plural);
+        size_t size = (size_t)length;
+        KI_ASSERT(size < KT_PATH_MAX_SIZE);
         kt_storage_describe(storage, info, (ki_str){ path, size });
         ki_status status = ki_map_put(&cluster->by_path, (ki_str){ path, size }, storage, NULL);
         if (status)
@@ -198,9 +183,19 @@ void kt_cluster_free(kt_cluster *cluster) {
 
 kt_storage *kt_storage_find(const kt_cluster *cluster, ki_str group, ki_str version, ki_str plural) {
     KT_HOLDS(cluster);
+    const ki_str parts[] = { group, version, plural };
     char path[KT_PATH_MAX_SIZE];
-    size_t size = format_path(path, group, version, plural);
-    return size ? ki_map_get(&cluster->by_path, (ki_str){ path, size }) : NULL;
+    size_t size = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) { /* no printf: every change calls this */
+        if (parts[i].size >= sizeof path - size - 1)
+            return NULL;
+        if (i)
+            path[size++] = '/';
+        if (parts[i].size)
+            memcpy(path + size, parts[i].data, parts[i].size);
+        size += parts[i].size;
+    }
+    return ki_map_get(&cluster->by_path, (ki_str){ path, size });
 }
 
 kt_storage *kt_storage_of(const kt_cluster *cluster, const ki_resource *resource) {

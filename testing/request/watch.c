@@ -37,6 +37,7 @@ struct kt_watch {
     int64_t end_ms;
 
     kt_object **ret_shared; /* of the read that runs: gets a large object; NULL: large objects are copied */
+    bool has_shared;        /* the read ends: `ret_shared` has an object */
 };
 
 /* Returns a revision `events` changes before `revision`, or the oldest one in the history. */
@@ -136,14 +137,11 @@ int64_t kt_watch_deadline(const kt_watch *watch) {
     return watch->bookmarks && watch->next_bookmark_ms < watch->end_ms ? watch->next_bookmark_ms : watch->end_ms;
 }
 
-static bool has_shared(const kt_watch *watch) {
-    return watch->ret_shared && *watch->ret_shared;
-}
-
 static ki_status append_event(kt_watch *watch, const char *type, kt_object *obj, int64_t now_ms, ki_buffer *out) {
     ki_status begun = ki_buffer_printf(out, "{\"type\":\"%s\",\"object\":", type);
     if (!begun && watch->ret_shared && watch->shape.form == KT_FORM_OBJECT && obj->json.size >= KT_WATCH_SHARED_MIN) {
         *watch->ret_shared = kt_object_ref(obj);
+        watch->has_shared = true;
         return KI_OK;
     }
     ki_status status = kt_shape_append(&watch->shape, obj, now_ms, !watch->has_columns, out);
@@ -204,7 +202,7 @@ static ki_status read_initial(kt_watch *watch, int64_t now_ms, ki_buffer *out, s
     KI_ASSERT(watch->initial_index <= watch->initial->count);
     const kt_snapshot *initial = watch->initial;
     ki_status status = KI_OK;
-    while (!status && watch->initial_index < initial->count && out->size < limit && !has_shared(watch)) {
+    while (!status && watch->initial_index < initial->count && out->size < limit && !watch->has_shared) {
         kt_object *obj = initial->objects[watch->initial_index];
         if (kt_selector_matches(watch->selector, obj))
             status = append_event(watch, "ADDED", obj, now_ms, out);
@@ -226,7 +224,7 @@ static const kt_event *next_event(const kt_watch *watch) {
 
 static ki_status read_changes(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t limit) {
     const kt_event *event;
-    while (out->size < limit && !has_shared(watch) && (event = next_event(watch)) != NULL) {
+    while (out->size < limit && !watch->has_shared && (event = next_event(watch)) != NULL) {
         if (event->revision > watch->revision) { /* a watch from a future revision skips events before it */
             ki_status status = watch->watcher.storage->converts ? append_converted(watch, event, now_ms, out)
                                                                 : append_selected(watch, event, now_ms, out);
@@ -249,7 +247,7 @@ static ki_status read_frames(kt_watch *watch, int64_t now_ms, ki_buffer *out, si
     }
     if (watch->initial) {
         ki_status status = read_initial(watch, now_ms, out, limit);
-        if (status || watch->initial || has_shared(watch))
+        if (status || watch->initial || watch->has_shared)
             return status;
     }
     if (watch->initial_end) {
@@ -272,6 +270,7 @@ ki_status kt_watch_read(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t 
     size_t start = out->size, limit = max < SIZE_MAX - start ? start + max : SIZE_MAX;
     *ret_state = KT_WATCH_ENDED;
     watch->ret_shared = ret_shared;
+    watch->has_shared = false;
     if (watch->watcher.ended)
         return KI_OK;
     if (limit == start)
@@ -280,7 +279,7 @@ ki_status kt_watch_read(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t 
     if (!status && out->failed)
         status = out->failed;
     if (status) { /* never send half a frame */
-        if (has_shared(watch)) {
+        if (watch->has_shared) {
             kt_object_unref(*ret_shared);
             *ret_shared = NULL;
         }
@@ -290,7 +289,7 @@ ki_status kt_watch_read(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t 
     }
     if (watch->watcher.ended)
         return KI_OK;
-    if (has_shared(watch) || watch->initial || next_event(watch)) {
+    if (watch->has_shared || watch->initial || next_event(watch)) {
         *ret_state = KT_WATCH_MORE;
         return KI_OK;
     }

@@ -89,66 +89,61 @@ static ki_status fail_strict(kt_call *call, kt_arena *arena, kt_origin origin, y
     return status;
 }
 
-/* Replaces the object by one of its type, without duplicates and unknown fields. */
-static ki_status conform(kt_call *call, kt_arena *arena, directive strictness, kt_origin origin, yyjson_val *patch,
-                         yyjson_doc **doc) {
-    yyjson_alc alc = kt_json_alc(call->allocator);
-    yyjson_mut_doc *made = yyjson_mut_doc_new(&alc);
-    if (!made)
-        return KI_ERR_NO_MEMORY;
-    kt_strict strict = { .arena = arena, .doc = made };
+ki_status kt_conform(kt_call *call, kt_origin origin, yyjson_val *patch, yyjson_doc **doc) {
+    directive strictness = WARN;
+    ki_status status = read_directive(call, &strictness);
+    if (status)
+        return status;
+    kt_arena arena;
+    kt_strict strict = { .arena = &arena };
     ki_buffer text;
+    kt_arena_init(&arena, call->allocator);
     ki_buffer_init(&text, call->allocator, 0);
     ki_buffer_init(&strict.notes, call->allocator, 0);
     ki_buffer_init(&strict.error, call->allocator, 0);
+    yyjson_alc alc = kt_json_alc(call->allocator);
     yyjson_val *root = yyjson_doc_get_root(*doc);
-    yyjson_mut_val *val = kt_strict_read(&strict, &call->storage->spot, root);
-    ki_status status = KI_OK;
-    if (arena->failed)
-        status = KI_ERR_NO_MEMORY;
-    else if (!val && origin == KT_ORIGIN_STRATEGIC &&
-             ki_str_starts_with(ki_str_of(strict.error.data), KI_STR("json: cannot unmarshal"))) {
-        const char *type_name = strstr(strict.error.data, " of type ");
-        ki_buffer_printf(&text, "unrecognized type: %s", type_name ? type_name + sizeof " of type " - 1 : "");
-        status = text.failed ? KI_ERR_NO_MEMORY : fail_object(call, arena, origin, patch, root, text.data);
-    } else if (!val)
-        status = fail_object(call, arena, origin, patch, root, strict.error.data);
-    else if (strict.notes.size && strictness == STRICT && origin != KT_ORIGIN_APPLY)
-        status = fail_strict(call, arena, origin, patch, root, &strict.notes);
-    else if (strict.notes.size && strictness == WARN && origin != KT_ORIGIN_APPLY)
-        status = ki_buffer_append(&call->response->warnings, strict.notes.data, strict.notes.size);
+    yyjson_mut_val *val = NULL;
     yyjson_doc *typed = NULL;
-    if (!status)
+    bool is_typed = call->storage->spot.type || call->storage->custom;
+    bool is_noted = origin != KT_ORIGIN_APPLY;
+    if (call->storage->custom && origin != KT_ORIGIN_BODY && !kt_json_get_str(root, "kind").size)
+        status = fail_patch(call, &arena, origin, patch, root, "Object 'Kind' is missing");
+    else
+        status = kt_body_check_type(call, root);
+    if (!status && is_typed) {
+        strict.doc = yyjson_mut_doc_new(&alc);
+        val = strict.doc ? kt_strict_read(&strict, &call->storage->spot, root) : NULL;
+        const char *why = strict.error.data;
+        if (!strict.doc || arena.failed) {
+            status = KI_ERR_NO_MEMORY;
+        } else if (!val) {
+            if (origin == KT_ORIGIN_STRATEGIC && ki_str_starts_with(ki_str_of(why), KI_STR("json: cannot unmarshal"))) {
+                const char *type_name = strstr(why, " of type ");
+                ki_buffer_printf(&text, "unrecognized type: %s", type_name ? type_name + sizeof " of type " - 1 : "");
+                why = text.data;
+            }
+            status = text.failed ? KI_ERR_NO_MEMORY : fail_object(call, &arena, origin, patch, root, why);
+        } else if (strict.notes.size && strictness == STRICT && is_noted) {
+            status = fail_strict(call, &arena, origin, patch, root, &strict.notes);
+        } else if (strict.notes.size && strictness == WARN && is_noted) {
+            status = ki_buffer_append(&call->response->warnings, strict.notes.data, strict.notes.size);
+        }
+    }
+    if (!status && is_typed)
         status = kt_json_freeze(call->allocator, val, &typed);
-    if (!status) {
+    if (typed) {
         yyjson_doc_free(*doc);
         *doc = typed;
         if (call->resource == KI_SECRETS)
             status = kt_secret_merge_string_data(call->allocator, doc);
     }
+    if (!status && origin == KT_ORIGIN_APPLY && strictness != IGNORE)
+        status = kt_equal_keys_report(call, strictness == STRICT);
+    yyjson_mut_doc_free(strict.doc);
     ki_buffer_free(&text);
     ki_buffer_free(&strict.notes);
     ki_buffer_free(&strict.error);
-    yyjson_mut_doc_free(made);
-    return status;
-}
-
-ki_status kt_conform(kt_call *call, kt_origin origin, yyjson_val *patch, yyjson_doc **doc) {
-    directive strictness = WARN;
-    kt_arena arena;
-    ki_status status = read_directive(call, &strictness);
-    if (status)
-        return status;
-    kt_arena_init(&arena, call->allocator);
-    yyjson_val *root = yyjson_doc_get_root(*doc);
-    if (call->storage->custom && origin != KT_ORIGIN_BODY && !kt_json_get_str(root, "kind").size)
-        status = fail_patch(call, &arena, origin, patch, root, "Object 'Kind' is missing");
-    else
-        status = kt_body_check_type(call, root);
-    if (!status && (call->storage->spot.type || call->storage->custom))
-        status = conform(call, &arena, strictness, origin, patch, doc);
-    if (!status && origin == KT_ORIGIN_APPLY && strictness != IGNORE)
-        status = kt_equal_keys_report(call, strictness == STRICT);
     kt_arena_free(&arena);
     return status;
 }
