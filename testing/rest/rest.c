@@ -180,7 +180,7 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
     ki_buffer_init(&call.equal_keys, &cluster->allocator, 0);
     kt_cluster_trim(cluster, now_ms);
     ki_status status = kt_call_parse(&call);
-    bool is_control = !status && kt_control_is(&call);
+    bool is_control = !status && !call.storage && kt_control_is(&call);
     if (is_control) {
         status = kt_auth_check_admin(&call);
         if (!status)
