@@ -137,8 +137,6 @@ kt_condition *kt_condition_move(kt_condition *condition) {
 }
 
 void kt_condition_delete(kt_condition *condition) {
-    if (!condition)
-        return;
     const ki_allocator *allocator = kt_cluster_allocator(condition->cluster);
     kt_condition_free(condition);
     ki_free(allocator, condition);

@@ -59,7 +59,7 @@ ki_status kt_condition_objects(kt_cluster *cluster, const kt_wanted_objects *wan
 void kt_condition_free(kt_condition *condition); /* may be zeroed */
 /* Moves a condition to the heap. Frees it if there is no memory, and returns NULL. */
 kt_condition *kt_condition_move(kt_condition *condition);
-void kt_condition_delete(kt_condition *condition); /* of kt_condition_move; NULL is allowed */
+void kt_condition_delete(kt_condition *condition); /* of kt_condition_move */
 
 /* Returns true once the wait is over, and sets `*ret_status`: KI_OK if it is so, otherwise why it cannot become so.
  * Returns false with KI_ERR_TIMEOUT; the message says what there is instead. `*ret_count` is how many there are. */

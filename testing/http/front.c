@@ -105,7 +105,8 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **s
         return;
     if (x->web_socket)
         kt_web_socket_free(x->web_socket);
-    kt_waiter_free(x->waiter);
+    if (x->waiter)
+        kt_waiter_free(x->waiter);
     ki_buffer_free(&x->body);
     ki_free(x->allocator, x->target);
     ki_free(x->allocator, x);

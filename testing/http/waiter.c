@@ -51,8 +51,6 @@ kt_wait kt_waiter_outcome(const kt_waiter *waiter) {
 }
 
 void kt_waiter_free(kt_waiter *waiter) {
-    if (!waiter)
-        return;
     kt_streams *streams = waiter->streams;
     kt_streams_lock(streams);
     if (waiter->until) { /* the connection ends */

@@ -10,7 +10,7 @@
 kt_waiter *kt_waiter_start(kt_streams *streams, struct MHD_Connection *connection, kt_response *response);
 /* Returns how the wait has ended: KT_WAIT_MET or KT_WAIT_LATE. Caller holds the lock. */
 kt_wait kt_waiter_outcome(const kt_waiter *waiter);
-/* Takes the lock. NULL is allowed. */
+/* Takes the lock. */
 void kt_waiter_free(kt_waiter *waiter);
 
 /* ---- for stream.c, which holds the lock ---- */

@@ -230,7 +230,8 @@ void kt_response_free(kt_response *response) {
     if (response->faults)
         kt_fault_stream_free(response->faults);
     response->faults = NULL;
-    kt_condition_delete(response->until);
+    if (response->until)
+        kt_condition_delete(response->until);
     response->until = NULL;
     ki_buffer_free(&response->body);
     ki_buffer_free(&response->warnings);
