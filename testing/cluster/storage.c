@@ -111,6 +111,20 @@ static kt_object *apply(kt_object **objects, size_t *count, kt_event_type type, 
     return old;
 }
 
+static void wake(kt_watcher *watcher) {
+    if (watcher->woken || !watcher->wake)
+        return;
+    watcher->woken = true;
+    watcher->wake(watcher->user);
+}
+
+/* Wakes the readers of a storage whose history has grown. Skips readers that are woken already. */
+static void notify_watchers(kt_storage *storage) {
+    KT_HOLDS(storage->cluster);
+    for (kt_watcher *watcher = storage->watchers; watcher; watcher = watcher->next)
+        wake(watcher);
+}
+
 ki_status kt_storage_commit(kt_storage *storage, kt_event_type type, kt_object *obj, int64_t now_ms) {
     kt_cluster *cluster = storage->cluster;
     KT_HOLDS(cluster);
@@ -142,7 +156,7 @@ ki_status kt_storage_commit(kt_storage *storage, kt_event_type type, kt_object *
     KI_ASSERT(cluster->log.count >= storage->history.count);
     kt_cluster_trim(cluster, now_ms);
     for (kt_storage *view = storage; view; view = view->next_view)
-        kt_watchers_notify(view);
+        notify_watchers(view);
     return KI_OK;
 }
 
@@ -298,7 +312,7 @@ void kt_cluster_compact(kt_cluster *cluster, uint64_t revision) {
     if (cluster->compacted < revision)
         cluster->compacted = revision;
     for (size_t i = 0; i < cluster->storage_count; i++)
-        kt_watchers_notify(cluster->storages[i]); /* watches behind it must send 410 */
+        notify_watchers(cluster->storages[i]); /* watches behind it must send 410 */
 }
 
 /* ---- watches ---- */
@@ -318,19 +332,6 @@ size_t kt_watchers_count(const kt_storage *storage) {
     for (const kt_watcher *watcher = storage->watchers; watcher; watcher = watcher->next)
         count += !watcher->closed && !watcher->ended;
     return count;
-}
-
-static void wake(kt_watcher *watcher) {
-    if (watcher->woken || !watcher->wake)
-        return;
-    watcher->woken = true;
-    watcher->wake(watcher->user);
-}
-
-void kt_watchers_notify(kt_storage *storage) {
-    KT_HOLDS(storage->cluster);
-    for (kt_watcher *watcher = storage->watchers; watcher; watcher = watcher->next)
-        wake(watcher);
 }
 
 void kt_watchers_close_all(kt_storage *storage) {

@@ -130,8 +130,6 @@ void kt_watcher_remove(kt_watcher *watcher);
 
 /* Returns the number of watches that are not ended or to be ended. */
 size_t kt_watchers_count(const kt_storage *storage);
-/* Wakes the readers of a storage whose history has grown. Skips readers that are woken already. */
-void kt_watchers_notify(kt_storage *storage);
 /* Ends all watches of a storage: after the events so far, or at once. A later change does not reach them. */
 void kt_watchers_close_all(kt_storage *storage);
 void kt_watchers_end_all(kt_storage *storage);
