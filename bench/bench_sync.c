@@ -1,4 +1,4 @@
-/* bench_sync.c: the client's cost of syncing 20,000 pods of about 8.5 KB, over loopback HTTP from the embedded
+/* bench_sync.c: the client's cost of syncing 20,000 pods of about 11 KB, over loopback HTTP from the embedded
  * server, and the memory of a pod in each form of keeping. */
 #include "bench/counting.h"
 

@@ -249,7 +249,7 @@ static int serve_and_watch(demo *d, options *own) {
     own->all_namespaces = true;
     own->timeout_ms = 60000;
     s->options = own;
-    printf("an API server in this process at %s: %s pods of some 8.5 KB, %s changes a second\n", own->server,
+    printf("an API server in this process at %s: %s pods of some 11 KB, %s changes a second\n", own->server,
            with_commas((unsigned long long)o->pods, pods), with_commas((unsigned long long)o->churn, churn));
     if (!output_flush()) /* nobody reads: the demo ends before it connects */
         return output_status();

@@ -1,6 +1,6 @@
-/* load.h: a workload that changes a cluster: deployments whose pods are created, scheduled, made ready, updated and
- * replaced on nodes, with Services and their EndpointSlices, all from a seed. Time is an argument. One thread at a
- * time, the cluster's. */
+/* load.h: workloads that change a cluster: the pods of all kinds of owners are created, scheduled, made ready, updated
+ * and replaced on nodes, with all that belongs to them, from a seed. Time is an argument. One thread at a time, the
+ * cluster's. */
 #ifndef KT_LOAD_LOAD_H
 #define KT_LOAD_LOAD_H
 

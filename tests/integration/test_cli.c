@@ -1,4 +1,5 @@
 /* test_cli.c: the kinformer program as scripts use it: its output, its exit status, its messages. */
+#include "tests/support/load_nodes.h"
 #include "tests/support/process.h"
 #include "tests/support/raw_server.h"
 #include "tests/support/test.h"
@@ -322,8 +323,10 @@ CLI_TEST(several_resources_sync_each_once_with_their_counts) {
         if (yyjson_equals_str(yyjson_obj_get(root, "type"), "SYNCED")) {
             const char *resource = yyjson_get_str(yyjson_obj_get(root, "resource"));
             uint64_t count = yyjson_get_uint(yyjson_obj_get(root, "count"));
-            assert_int_equal(count,
-                             strcmp(resource, "pods") == 0 ? 50 : 3); /* 3 nodes; a Deployment for each 20 pods */
+            const ki_resource *of = strcmp(resource, "pods") == 0    ? KI_PODS
+                                    : strcmp(resource, "nodes") == 0 ? KI_NODES
+                                                                     : KI_DEPLOYMENTS;
+            assert_int_equal(count, ki_testing_server_count(server, of));
             synced++;
         } else {
             assert_true(yyjson_get_bool(yyjson_obj_get(root, "initial")));
@@ -450,11 +453,9 @@ CLI_TEST(get_shows_what_is_there_in_order) {
     assert_ends(0);
 
     run("get no -o name --server URL");
-    for (int i = 0; i < 3; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "node/node-%05d", i);
-        assert_string_equal(ki_process_line(&program), name);
-    }
+    assert_string_equal(ki_process_line(&program), "node/" NODE_0);
+    assert_string_equal(ki_process_line(&program), "node/" NODE_1);
+    assert_string_equal(ki_process_line(&program), "node/" NODE_2);
     assert_null(ki_process_line(&program));
     assert_ends(0);
 
@@ -487,11 +488,11 @@ CLI_TEST(control_characters_in_names_are_not_printed) {
 }
 
 CLI_TEST(get_of_a_name_is_that_object_or_not_found) {
-    run("get node node-00001 -o json --server URL");
+    run("get node " NODE_1 " -o json --server URL");
     const char *line = ki_process_line(&program);
     assert_non_null(line);
     yyjson_doc *doc = yyjson_read(line, strlen(line), 0);
-    assert_string_equal(yyjson_get_str(yyjson_ptr_get(yyjson_doc_get_root(doc), "/metadata/name")), "node-00001");
+    assert_string_equal(yyjson_get_str(yyjson_ptr_get(yyjson_doc_get_root(doc), "/metadata/name")), NODE_1);
     yyjson_doc_free(doc);
     assert_ends(0);
 
@@ -510,28 +511,28 @@ CLI_TEST(names_can_be_written_as_kubectl_takes_them) {
         const char *says;
         int status;
     } rows[] = {
-        { "get node/node-00001 -o name", { "node/node-00001" }, NULL, 0 },
-        { "-o name get nodes node-00001", { "node/node-00001" }, NULL, 0 },
-        { "--output=name -A get nodes/node-00001", { "node/node-00001" }, NULL, 0 },
-        { "get node node-00002 node-00000 -o name", { "node/node-00002", "node/node-00000" }, NULL, 0 },
-        { "get no/node-00002 nodes/node-00000 namespaces/default -o name",
-          { "node/node-00002", "node/node-00000", "namespace/default" },
+        { "get node/" NODE_1 " -o name", { "node/" NODE_1 }, NULL, 0 },
+        { "-o name get nodes " NODE_1, { "node/" NODE_1 }, NULL, 0 },
+        { "--output=name -A get nodes/" NODE_1, { "node/" NODE_1 }, NULL, 0 },
+        { "get node " NODE_2 " " NODE_0 " -o name", { "node/" NODE_2, "node/" NODE_0 }, NULL, 0 },
+        { "get no/" NODE_2 " nodes/" NODE_0 " namespaces/default -o name",
+          { "node/" NODE_2, "node/" NODE_0, "namespace/default" },
           NULL,
           0 },
         { "get nodes,namespaces default -o name",
           { "namespace/default" },
           "Error from server (NotFound): nodes \"default\" not found",
           1 },
-        { "get nodes node-00001 there -o name",
-          { "node/node-00001" },
+        { "get nodes " NODE_1 " there -o name",
+          { "node/" NODE_1 },
           "Error from server (NotFound): nodes \"there\" not found",
           1 },
         { "get nodes here there -o name", { NULL }, "Error from server (NotFound): nodes \"here\" not found", 1 },
-        { "watch node/node-00002 nodes/node-00000 -q -o name --until-synced",
-          { "node/node-00002", "node/node-00000" },
+        { "watch node/" NODE_2 " nodes/" NODE_0 " -q -o name --until-synced",
+          { "node/" NODE_2, "node/" NODE_0 },
           NULL,
           0 },
-        { "watch nodes node-00002 -q -o name --until-synced", { "node/node-00002" }, NULL, 0 },
+        { "watch nodes " NODE_2 " -q -o name --until-synced", { "node/" NODE_2 }, NULL, 0 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char words[256];
@@ -556,7 +557,7 @@ CLI_TEST(names_can_be_written_as_kubectl_takes_them) {
 }
 
 CLI_TEST(several_names_of_one_resource_sync_once) {
-    run("watch nodes node-00001 node-00002 there -q -o json --until-synced --server URL");
+    run("watch nodes " NODE_1 " " NODE_2 " there -q -o json --until-synced --server URL");
     size_t synced = 0;
     for (const char *line; (line = ki_process_line(&program));)
         synced += strstr(line, "\"SYNCED\",\"resource\":\"nodes\",\"count\":2") != NULL;

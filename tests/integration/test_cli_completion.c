@@ -1,5 +1,6 @@
 /* Completions and manual pages: made of the same tables as --help, and what the shells make of them. */
 #include "tests/support/command.h"
+#include "tests/support/load_nodes.h"
 #include "tests/support/test.h"
 
 #include <stdio.h>
@@ -130,9 +131,9 @@ TEST_WITH(set_up_server, tear_down, what_the_cluster_has_is_offered) {
     static const struct {
         const char *typed, *offered;
     } rows[] = {
-        { "--server URL get nodes ", "node-00000,node-00001,node-00002" },
-        { "--server URL get nodes node-00001 ", "node-00000,node-00002" },
-        { "get --server URL no/node-00001 nodes/node-00002", "nodes/node-00002" },
+        { "--server URL get nodes ", NODE_0 "," NODE_1 "," NODE_2 },
+        { "--server URL get nodes " NODE_1 " ", NODE_0 "," NODE_2 },
+        { "get --server URL no/" NODE_1 " nodes/" NODE_2, "nodes/" NODE_2 },
         { "watch --server URL foos ", "mine" },
         { "watch --server URL foo/", "foo/mine" },
         { "watch --server URL pods,fo", "pods,foos.example.com" },

@@ -1,5 +1,6 @@
 /* watch --exec: a command for each event, in order, one at a time; and the end of those that do not want to end. */
 #include "tests/support/command.h"
+#include "tests/support/load_nodes.h"
 #include "tests/support/test.h"
 
 #include <errno.h>
@@ -105,7 +106,7 @@ COMMAND_TEST(commands_run_one_at_a_time_in_order) {
 
 COMMAND_TEST(a_command_that_fails_is_said_and_is_the_status_of_the_end) {
     COMMAND_RUN("watch", "nodes", "--until-synced", "-q", "--server", "URL", "--exec", "exit 7");
-    command_says("--exec: exit 7 ended with status 7 for ADDED node-0000");
+    command_says("--exec: exit 7 ended with status 7 for ADDED ip-10-");
     command_says("ended with status 7");
     command_says("ended with status 7");
     command_ends(1);
@@ -140,8 +141,8 @@ COMMAND_TEST(what_is_given_with_o_is_shown_too) {
     COMMAND_RUN("watch", "nodes", "--until-synced", "-q", "-o", "name", "--server", "URL", "--exec",
                 "echo from $KI_KEY");
     const char *printed = command_output();
-    assert_non_null(strstr(printed, "node/node-00001\n"));
-    assert_non_null(strstr(printed, "from node-00001\n"));
+    assert_non_null(strstr(printed, "node/" NODE_1 "\n"));
+    assert_non_null(strstr(printed, "from " NODE_1 "\n"));
     command_ends(0);
 }
 

@@ -1,5 +1,6 @@
 /* The formats of -o in get and watch: what kubectl prints for the same objects; and the order and columns of tables. */
 #include "tests/support/command.h"
+#include "tests/support/load_nodes.h"
 #include "tests/support/raw_server.h"
 #include "tests/support/test.h"
 
@@ -82,18 +83,18 @@ typedef struct format_row {
 
 COMMAND_TEST(templates_print_what_they_say) {
     static const format_row rows[] = {
-        { "name", "node/node-00000\nnode/node-00001\nnode/node-00002\n" },
-        { "jsonpath={.items[*].metadata.name}", "node-00000 node-00001 node-00002\n" },
+        { "name", "node/" NODE_0 "\nnode/" NODE_1 "\nnode/" NODE_2 "\n" },
+        { "jsonpath={.items[*].metadata.name}", NODE_0 " " NODE_1 " " NODE_2 "\n" },
         { "jsonpath={range .items[*]}{.metadata.name}{\"\\t\"}{.status.capacity.cpu}{\"\\n\"}{end}",
-          "node-00000\t16\nnode-00001\t16\nnode-00002\t16\n" },
+          NODE_0 "\t16\n" NODE_1 "\t16\n" NODE_2 "\t16\n" },
         { "jsonpath={.kind}{.nothing}", "List\n" },
         { "custom-columns=NAME:.metadata.name,CPU:{.status.capacity.cpu},A:status.addresses[0],NO:.x.y",
-          "NAME         CPU   A                                      NO\n"
-          "node-00000   16    map[address:10.0.0.2 type:InternalIP]   <none>\n"
-          "node-00001   16    map[address:10.0.0.3 type:InternalIP]   <none>\n"
-          "node-00002   16    map[address:10.0.0.4 type:InternalIP]   <none>\n" },
+          "NAME         CPU   A                                      NO\n" NODE_0
+          "   16    map[address:10.0.10.66 type:InternalIP]   <none>\n" NODE_1
+          "   16    map[address:10.0.132.108 type:InternalIP]   <none>\n" NODE_2
+          "   16    map[address:10.1.71.87 type:InternalIP]   <none>\n" },
         { "custom-columns=A:.status.addresses[*].type",
-          "A\nInternalIP,Hostname\nInternalIP,Hostname\nInternalIP,Hostname\n" },
+          "A\nInternalIP,InternalDNS,Hostname\nInternalIP,InternalDNS,Hostname\nInternalIP,InternalDNS,Hostname\n" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         COMMAND_RUN("get", "nodes", "-o", rows[i].format, "--server", "URL");
@@ -101,7 +102,8 @@ COMMAND_TEST(templates_print_what_they_say) {
         if (i != 4)
             assert_string_equal(printed, rows[i].prints);
         else /* columns stand under each other, wherever */
-            assert_non_null(strstr(printed, "\nnode-00001   16    map[address:10.0.0.3 type:InternalIP]   <none>\n"));
+            assert_non_null(
+                strstr(printed, "\n" NODE_1 "   16    map[address:10.0.132.108 type:InternalIP]   <none>\n"));
         command_ends(0);
     }
 }
@@ -115,7 +117,7 @@ COMMAND_TEST(templates_come_from_files_too) {
     fclose(out);
     snprintf(word, sizeof word, "jsonpath-file=%s", path);
     COMMAND_RUN("get", "nodes", "-o", word, "--server", "URL");
-    assert_string_equal(command_output(), "node-00000\n");
+    assert_string_equal(command_output(), NODE_0 "\n");
     command_ends(0);
 
     out = fopen(path, "w");
@@ -123,8 +125,8 @@ COMMAND_TEST(templates_come_from_files_too) {
     fputs("NAME   KIND\n.metadata.name .kind\n", out);
     fclose(out);
     snprintf(word, sizeof word, "custom-columns-file=%s", path);
-    COMMAND_RUN("get", "nodes", "node-00001", "--no-headers", "-o", word, "--server", "URL");
-    assert_string_equal(command_output(), "node-00001   Node\n");
+    COMMAND_RUN("get", "nodes", NODE_1, "--no-headers", "-o", word, "--server", "URL");
+    assert_string_equal(command_output(), NODE_1 "   Node\n");
     command_ends(0);
     unlink(path);
     COMMAND_RUN("get", "nodes", "-o", word, "--server", "URL");

@@ -1,6 +1,7 @@
 /* watch --metrics: the status server of a watch. test_status_server.c has the server itself. */
 #include "tests/support/command.h"
 #include "tests/support/http/client.h"
+#include "tests/support/load_nodes.h"
 #include "tests/support/test.h"
 
 #include <signal.h>
@@ -40,10 +41,10 @@ COMMAND_TEST(silent_clients_keep_no_watch_waiting) {
     int port = start(":0");
     for (size_t i = 0; i < 20; i++)
         idle[i] = http_dial(port);
-    assert_int_equal(ki_testing_server_patch(command_server, KI_NODES, NULL, "node-00001",
+    assert_int_equal(ki_testing_server_patch(command_server, KI_NODES, NULL, NODE_1,
                                              "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", 0, NULL),
                      KI_OK);
-    assert_non_null(ki_process_expect(&command, "node-00001  metadata.labels"));
+    assert_non_null(ki_process_expect(&command, NODE_1 "  metadata.labels"));
     ki_process_signal(&command, SIGTERM);
     command_ends(0);
     for (size_t i = 0; i < 20; i++)

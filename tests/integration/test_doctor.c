@@ -1,5 +1,6 @@
 /* test_doctor.c: kinformer doctor, against a server that is well and on every kind of way that is not. */
 #include "tests/support/folder.h"
+#include "tests/support/load_nodes.h"
 #include "tests/support/process.h"
 #include "tests/support/raw_server.h"
 #include "tests/support/scarce_memory.h"
@@ -109,10 +110,10 @@ DOCTOR_TEST(what_an_informer_would_be_asked_for_is_looked_at) {
     static const struct {
         const char *words, *prints;
     } rows[] = {
-        { "nodes --field-selector metadata.name=node-00001", "  1 nodes, " },
-        { "nodes --field-selector metadata.name!=node-00001", "  2 nodes, " },
-        { "nodes -l kubernetes.io/hostname=node-00002", "  1 nodes, " },
-        { "nodes -l !kubernetes.io/hostname --field-selector metadata.name=node-00001", "  0 nodes, " },
+        { "nodes --field-selector metadata.name=" NODE_1, "  1 nodes, " },
+        { "nodes --field-selector metadata.name!=" NODE_1, "  2 nodes, " },
+        { "nodes -l kubernetes.io/hostname=" NODE_2, "  1 nodes, " },
+        { "nodes -l !kubernetes.io/hostname --field-selector metadata.name=" NODE_1, "  0 nodes, " },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         assert_int_equal(ask(rows[i].words, ki_testing_server_url(server)), 0);

@@ -1,4 +1,5 @@
 /* test_examples.c: the examples, run as a user would: against an API server, by a kubeconfig. */
+#include "tests/support/load_nodes.h"
 #include "tests/support/process.h"
 #include "tests/support/test.h"
 
@@ -99,7 +100,7 @@ EXAMPLES_TEST(a_generated_header_reads_the_containers_of_every_pod) {
         const char *line = ki_process_expect(&example, " ");
         assert_non_null(line);
         assert_int_equal(sscanf(line, "%63s %127s %127s %dm", node, key, image, &milli), 4);
-        assert_true(strncmp(node, "node-", 5) == 0 || strcmp(node, "-") == 0);
+        assert_true(strncmp(node, "ip-10-", 6) == 0 || strcmp(node, "-") == 0);
         assert_non_null(strchr(key, '/'));
         assert_non_null(strchr(image, ':'));
         assert_true(milli >= 0);
@@ -347,7 +348,7 @@ EXAMPLES_TEST(an_informer_put_together_by_hand_prints_the_pods_of_each_node) {
     for (const char *line; (line = ki_process_line(&example)); nodes++)
         pods += atoi(strchr(line, ':') + 1);
     assert_int_equal(nodes, 4);
-    assert_int_equal(pods, PODS);
+    assert_in_range(pods, PODS * 3 / 4, PODS); /* some fit on no node */
     assert_int_equal(ki_process_wait(&example), 0);
 }
 
@@ -364,8 +365,8 @@ EXAMPLES_TEST(requests_need_neither_an_informer_nor_a_loop) {
 EXAMPLES_TEST(pods_are_found_by_node_and_by_ip) {
     char ip[64];
     start_example(KI_TEST_EXAMPLES_DIR "/example-lister-by-node-and-ip");
-    assert_true(write(example.in, "node-00001\n", 11) == 11);
-    const char *line = ki_process_expect(&example, " on node-00001 with 10.");
+    assert_true(write(example.in, NODE_1 "\n", sizeof NODE_1) == sizeof NODE_1);
+    const char *line = ki_process_expect(&example, " on " NODE_1 " with 10.");
     assert_non_null(line);
     snprintf(ip, sizeof ip, "%s\n", strstr(line, "10."));
     assert_true(write(example.in, ip, strlen(ip)) == (ssize_t)strlen(ip));
