@@ -2,7 +2,7 @@
 
 import measure
 import tables
-from subjects import burst, in_rounds, progress, settled, sync, synced
+from subjects import burst, in_rounds, progress, served, settled, sync, synced
 
 TYPED = ["client-go typed", "kube typed", "kinformer", "kinformer view"]
 RATIOS = [("client-go typed", "kinformer"), ("kube typed", "kinformer")]
@@ -37,7 +37,7 @@ def available():
 def resident_without_objects(programs, chosen, folder):
     found = {}
     with programs.server(0) as server:
-        config = measure.kubeconfig(f"{folder}/empty", server.line())
+        config = measure.kubeconfig(f"{folder}/empty", served(server)[0])
         for subject in filter(programs.has, chosen):
             with programs.start(subject, config) as process:
                 synced(process)
@@ -66,7 +66,7 @@ def grow(programs, folder, counts, fitting, server_of, run):
     results = {subject: {} for subject in TYPED}
     for count in counts:
         with programs.server(server_of(count)) as server:
-            config = measure.kubeconfig(f"{folder}/growing", server.line())
+            config = measure.kubeconfig(f"{folder}/growing", served(server)[0])
             for subject, rows in tables.medians(
                 in_rounds(programs, fitting(count), 1, lambda subject: run(subject, config, server, count))
             ).items():
@@ -115,7 +115,7 @@ def tables_of(programs, options, folder):
     informers = growing_counts(programs, chosen, folder, "--informers", FEW)
     return "\n\n".join(
         [
-            "One round. Pods of 8.7 KB JSON with managedFields, which are not kept, plain HTTP.",
+            "One round. Pods of the load with managedFields, which are not kept, plain HTTP.",
             "### Objects",
             f"{CHANGES:,} changes of them. Above {LARGEST_WHOLE:,} objects only the view is measured.",
             table(OF_OBJECTS, sizes, "objects", objects),

@@ -38,8 +38,6 @@ ROWS = [
     ("rate", "changes a second that the writer made", "n"),
 ]
 PODS = 1000
-POD_BYTES = 14000  # approximately; the load's pods have less on a real server
-NOTE = "configuration "
 PER_SECOND = 450
 SECONDS = 4  # if the machine can make so many changes; otherwise it takes longer
 COUNTED_SECONDS = 1  # while system calls are counted
@@ -98,19 +96,16 @@ class Writer:
 
     def create(self, pods):
         """Creates the pods as their controller does, then writes their status as the kubelet does."""
-        for namespace in sorted({pod["metadata"]["namespace"] for pod in pods} - {"default"}):
+        for namespace in sorted({pod["metadata"]["namespace"] for pod in pods} - {"default", "kube-system"}):
             self.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
         self.in_threads(len(pods), lambda number: self.create_one(pods[number]))
         self.pods = [f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}" for pod in pods]
 
     def create_one(self, pod):
         status, given = pod["status"], pod["metadata"]
-        metadata = {name: given[name] for name in ("name", "namespace", "labels", "annotations", "ownerReferences")}
+        metadata = {name: given[name] for name in ("name", "namespace", "labels", "annotations", "ownerReferences") if name in given}
         path = f"/api/v1/namespaces/{given['namespace']}/pods"
-        made = self.request("POST", f"{path}?fieldManager=controller", {"metadata": metadata, "spec": pod["spec"]})
-        padding = POD_BYTES - len(made) - 2 * len(json.dumps(status))  # the status has its managedFields, too
-        if padding > 0:
-            self.patch(f"{path}/{given['name']}", {"metadata": {"annotations": {"bench/note": NOTE * (padding // len(NOTE))}}})
+        self.request("POST", f"{path}?fieldManager=controller", {"metadata": metadata, "spec": pod["spec"]})
         self.patch(f"{path}/{given['name']}/status?fieldManager=kubelet", {"status": status})
 
     def patch(self, path, body):
@@ -131,7 +126,7 @@ class Writer:
 
 def pods_of_the_load(programs):
     with programs.server(PODS) as server:
-        with urllib.request.urlopen(f"{server.line()}/api/v1/pods") as response:
+        with urllib.request.urlopen(f"{subjects.served(server)[0]}/api/v1/pods") as response:
             return json.load(response)["items"]
 
 
@@ -192,7 +187,7 @@ def tables_of(programs, options, folder):
         try:
             writer = Writer(f"{folder}/apiserver", ready[1])
             writer.create(pods)
-            size = len(writer.request("GET", writer.pods[0], None))
+            size = len(writer.request("GET", "/api/v1/pods", None)) / PODS
             rounds = in_rounds(
                 programs, chosen, options.rounds, lambda subject: measure_curl(writer, folder) if subject == "curl" else measure_one(programs, subject, server, writer, folder)
             )

@@ -51,7 +51,15 @@ class Programs:
         return Process(self.paths[name], "--kubeconfig", config, *arguments, *more)
 
     def server(self, objects):
-        return Process(self.paths["server"], "--objects", str(objects))
+        """The server, with a number of pods of the load or those of a file."""
+        option = "--count" if isinstance(objects, int) else "--objects"
+        return Process(self.paths["server"], option, str(objects))
+
+
+def served(server):
+    """The server's URL, the number of its pods and their mean size."""
+    url, count, size = server.line().split()
+    return url, int(count), int(size)
 
 
 def progress(text):
@@ -111,12 +119,12 @@ def sync(process, server):
     return rows | {"sync settled": process.memory()[0]}
 
 
-def burst(process, server, changes, calls=1):
+def burst(process, server, changes, calls=1, what="annotation"):
     """Changes that come as fast as the program takes them. `calls`: of handlers for each change."""
     process.forget_peak()
     process.ask(f"expect {changes * calls}", "expecting")
     begin, cpu, server_cpu = time.monotonic(), process.cpu(), server.cpu()
-    server.say(f"burst {changes}")
+    server.say(f"burst {changes} {what}")
     process.line()
     wall = time.monotonic() - begin
     return {

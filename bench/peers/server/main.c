@@ -1,11 +1,13 @@
 /* main.c: an API server of pods for the programs of bench/peers, fast enough not to be what is measured: ready bytes
  * over plain HTTP/1.1, a thread for each connection.
  *
- *     server [--objects N] [--no-managed-fields]
+ *     server [--count N] [--no-managed-fields]
+ *     server --objects FILE
  *
- * Prints its URL. Serves lists, in pages too, streaming lists and watches of pods, whole or as PartialObjectMetadata;
- * selectors are ignored. Lines on its standard input make changes, which every watch gets:
- *     burst COUNT            COUNT changes as fast as the connection accepts them
+ * Prints its URL, the number of pods, and the mean size of one. Serves lists, in pages too, streaming lists and watches
+ * of pods, whole or as PartialObjectMetadata; selectors are ignored. Lines on its standard input make changes, which
+ * every watch gets:
+ *     burst COUNT [WHAT]     COUNT changes as fast as the connection accepts them; WHAT: annotation, label or status
  *     rate PER_SECOND COUNT  COUNT changes, each sent alone at its time
  * It ends when its standard input does. */
 #include "bench/peers/server/objects.h"
@@ -40,6 +42,11 @@ typedef struct plan {
     uint64_t per_second; /* 0: as fast as the connection accepts them */
     uint64_t version;    /* resource version of the first change */
     int64_t from_ns;
+    enum {
+        ANNOTATION, /* each change writes its time into one */
+        LABEL,      /* gets a new value each time */
+        STATUS      /* the time of a condition is another one each time */
+    } what;
 } plan;
 
 static pods all;
@@ -116,12 +123,12 @@ static void end_response(connection *c) {
     flush(c);
 }
 
-static void send_event(connection *c, const char *type, size_t number, uint64_t version, int64_t stamp_ns) {
+static void send_event(connection *c, const char *type, size_t number, const pod_change *change) {
     size_t at = begin_chunk(c);
     add(c, "{\"type\":\"");
     add(c, type);
     add(c, "\",\"object\":");
-    c->size += write_pod(&all, number, c->metadata, version, stamp_ns, c->out + c->size);
+    c->size += write_pod(&all, number, c->metadata, change, c->out + c->size);
     add(c, "}\n");
     end_chunk(c, at);
 }
@@ -142,7 +149,8 @@ static void send_list(connection *c, size_t from, size_t limit) {
     end_chunk(c, at);
     for (size_t i = from; i < to && !c->failed; i++) {
         at = begin_chunk(c);
-        c->size += write_pod(&all, i, c->metadata, i + 1, now_ns(), c->out + c->size);
+        c->size +=
+            write_pod(&all, i, c->metadata, &(pod_change){ .version = i + 1, .stamp_ns = now_ns() }, c->out + c->size);
         if (i + 1 < to)
             add(c, ",");
         end_chunk(c, at);
@@ -155,7 +163,7 @@ static void send_list(connection *c, size_t from, size_t limit) {
 
 static void send_initial_events(connection *c) {
     for (size_t i = 0; i < all.count && !c->failed; i++)
-        send_event(c, "ADDED", i, i + 1, now_ns());
+        send_event(c, "ADDED", i, &(pod_change){ .version = i + 1, .stamp_ns = now_ns() });
     char text[320];
     size_t at = begin_chunk(c);
     snprintf(text, sizeof text,
@@ -177,7 +185,12 @@ static void send_changes(connection *c, const plan *p) {
     for (uint64_t i = 0; i < p->count && !c->failed; i++) {
         if (p->per_second > 0)
             sleep_until(p->from_ns + (int64_t)(i * 1000000000 / p->per_second));
-        send_event(c, "MODIFIED", i % all.count, p->version + i, now_ns());
+        uint64_t version = p->version + i;
+        const pod_change change = { .version = version,
+                                    .stamp_ns = p->what == ANNOTATION ? now_ns() : 0,
+                                    .label = p->what == LABEL ? version : 0,
+                                    .status_s = p->what == STATUS ? p->from_ns / 1000000000 + (int64_t)i : 0 };
+        send_event(c, "MODIFIED", i % all.count, &change);
         if (p->per_second > 0)
             flush(c);
     }
@@ -297,32 +310,41 @@ static void *accept_all(void *user) {
     return NULL;
 }
 
-static void set_plan(uint64_t per_second, uint64_t count) {
+static void set_plan(uint64_t per_second, uint64_t count, const char *what) {
     pthread_mutex_lock(&plan_lock);
     current = (plan){ .number = current.number + 1,
                       .count = count,
                       .per_second = per_second,
                       .version = current.version + current.count,
-                      .from_ns = now_ns() };
+                      .from_ns = now_ns(),
+                      .what = strcmp(what, "label") == 0    ? LABEL
+                              : strcmp(what, "status") == 0 ? STATUS
+                                                            : ANNOTATION };
     pthread_cond_broadcast(&plan_changed);
     pthread_mutex_unlock(&plan_lock);
 }
 
 int main(int argc, char **argv) {
     size_t objects = 20000;
+    const char *file = NULL;
     bool managed_fields = true;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--no-managed-fields") == 0)
             managed_fields = false;
-        else if (strcmp(argv[i], "--objects") == 0 && i + 1 < argc)
+        else if (strcmp(argv[i], "--count") == 0 && i + 1 < argc)
             objects = strtoul(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--objects") == 0 && i + 1 < argc)
+            file = argv[++i];
         else
-            return fprintf(stderr, "usage: server [--objects N] [--no-managed-fields]\n"), 2;
+            return fprintf(stderr, "usage: server [--count N] [--no-managed-fields] | --objects FILE\n"), 2;
     }
     if (objects > OBJECTS_MAX)
         return fprintf(stderr, "server: at most %d objects\n", (int)OBJECTS_MAX), 2;
-    load_pods(&all, objects, managed_fields);
-    current.version = objects + 1;
+    if (file)
+        read_pods(&all, file);
+    else
+        load_pods(&all, objects, managed_fields);
+    current.version = all.count + 1;
 
     struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     socklen_t address_size = sizeof address;
@@ -334,16 +356,18 @@ int main(int argc, char **argv) {
         perror("server");
         return 1;
     }
-    printf("http://127.0.0.1:%d\n", ntohs(address.sin_port));
+    printf("http://127.0.0.1:%d %zu %zu\n", ntohs(address.sin_port), all.count,
+           all.loaded ? all.bytes / all.loaded : 0);
     fflush(stdout);
 
-    char line[128];
+    char line[128], what[16];
     uint64_t per_second, count;
     while (fgets(line, sizeof line, stdin)) {
-        if (sscanf(line, "burst %" SCNu64, &count) == 1)
-            set_plan(0, count);
+        what[0] = '\0';
+        if (sscanf(line, "burst %" SCNu64 " %15s", &count, what) >= 1)
+            set_plan(0, count, what);
         else if (sscanf(line, "rate %" SCNu64 " %" SCNu64, &per_second, &count) == 2)
-            set_plan(per_second, count);
+            set_plan(per_second, count, what);
     }
     return 0;
 }

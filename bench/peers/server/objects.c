@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <yyjson.h>
 
 enum {
@@ -18,9 +19,11 @@ enum {
 static const char copy_zeros[] = "000";
 static const char version_zeros[] = "000000000000";
 static const char stamp_zeros[] = "0000000000000000000";
+static const char label_zeros[] = "000000000000";
 _Static_assert(sizeof copy_zeros - 1 == COPY_DIGITS, "digits of a copy");
 _Static_assert(sizeof version_zeros - 1 == VERSION_DIGITS, "digits of a version");
 _Static_assert(sizeof stamp_zeros - 1 == STAMP_DIGITS, "digits of a stamp");
+_Static_assert(sizeof label_zeros - 1 == LABEL_DIGITS, "digits of a label");
 
 static void need(bool ok, const char *what) {
     if (ok)
@@ -55,32 +58,43 @@ static void make_text(yyjson_mut_doc *doc, const char *name, const char *uid, po
     ret_text->name_at = find(ret_text, before);
     snprintf(before, sizeof before, "\"uid\":\"%.*s", (int)(strlen(uid) - COPY_DIGITS), uid);
     ret_text->uid_at = find(ret_text, before);
-    snprintf(before, sizeof before, "\"resourceVersion\":\"");
-    ret_text->version_at = find(ret_text, before);
-    snprintf(before, sizeof before, "\"" STAMP_NAME "\":\"");
-    ret_text->stamp_at = find(ret_text, before);
+    ret_text->version_at = find(ret_text, "\"resourceVersion\":\"");
+    ret_text->stamp_at = find(ret_text, "\"" STAMP_NAME "\":\"");
+    ret_text->label_at = find(ret_text, "\"" LABEL_NAME "\":\"");
+    static const char time[] = "\"lastTransitionTime\":\"";
+    const char *at = strstr(ret_text->json, time);
+    ret_text->status_at = at ? (size_t)(at - ret_text->json) + sizeof time - 1 : 0;
 }
 
-static bool add_pod(const char *key, size_t key_size, const char *json, size_t size, void *user) {
-    (void)key, (void)key_size;
-    pods *p = user;
-    yyjson_doc *parsed = yyjson_read(json, size, 0);
-    yyjson_mut_doc *doc = yyjson_doc_mut_copy(parsed, NULL);
-    yyjson_mut_val *root = yyjson_mut_doc_get_root(doc), *metadata = yyjson_mut_obj_get(root, "metadata");
-    yyjson_mut_val *annotations = yyjson_mut_obj_get(metadata, "annotations");
-    need(parsed && metadata && annotations, "a pod of the load without annotations");
+/* Returns an object of the metadata, which is made if it is missing, with a member of its own. */
+static yyjson_mut_val *with_member(yyjson_mut_doc *doc, yyjson_mut_val *metadata, const char *object, const char *name,
+                                   const char *value) {
+    yyjson_mut_val *val = yyjson_mut_obj_get(metadata, object);
+    if (!val)
+        val = yyjson_mut_obj_add_obj(doc, metadata, object);
+    need(val && yyjson_mut_obj_put(val, yyjson_mut_str(doc, name), yyjson_mut_str(doc, value)), "memory");
+    return val;
+}
+
+static void add_pod(pods *p, yyjson_doc *parsed, yyjson_val *val) {
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *root = yyjson_val_mut_copy(doc, val), *metadata = yyjson_mut_obj_get(root, "metadata");
+    yyjson_mut_doc_set_root(doc, root);
+    need(parsed && metadata, "a pod without metadata");
+    with_member(doc, metadata, "labels", LABEL_NAME, label_zeros);
+    with_member(doc, metadata, "annotations", STAMP_NAME, stamp_zeros);
     const char *name = with_digits(doc, metadata, "name", false), *uid = with_digits(doc, metadata, "uid", true);
     /* As a real server sends it in a watch: kind and apiVersion first. */
     yyjson_mut_obj_remove_key(root, "kind");
     yyjson_mut_obj_remove_key(root, "apiVersion");
     need(yyjson_mut_obj_insert(root, yyjson_mut_str(doc, "apiVersion"), yyjson_mut_str(doc, "v1"), 0) &&
              yyjson_mut_obj_insert(root, yyjson_mut_str(doc, "kind"), yyjson_mut_str(doc, "Pod"), 0) &&
-             yyjson_mut_obj_put(metadata, yyjson_mut_str(doc, "resourceVersion"), yyjson_mut_str(doc, version_zeros)) &&
-             yyjson_mut_obj_put(annotations, yyjson_mut_str(doc, STAMP_NAME), yyjson_mut_str(doc, stamp_zeros)),
+             yyjson_mut_obj_put(metadata, yyjson_mut_str(doc, "resourceVersion"), yyjson_mut_str(doc, version_zeros)),
          "memory");
     make_text(doc, name, uid, &p->whole[p->loaded]);
     if (p->whole[p->loaded].size > p->longest)
         p->longest = p->whole[p->loaded].size;
+    p->bytes += p->whole[p->loaded].size;
 
     yyjson_mut_val *partial = yyjson_mut_obj(doc);
     need(yyjson_mut_obj_add_str(doc, partial, "kind", "PartialObjectMetadata") &&
@@ -91,8 +105,43 @@ static bool add_pod(const char *key, size_t key_size, const char *json, size_t s
     make_text(doc, name, uid, &p->metadata[p->loaded]);
     p->loaded++;
     yyjson_mut_doc_free(doc);
+}
+
+static bool add_loaded(const char *key, size_t key_size, const char *json, size_t size, void *user) {
+    (void)key, (void)key_size;
+    pods *p = user;
+    yyjson_doc *parsed = yyjson_read(json, size, 0);
+    add_pod(p, parsed, yyjson_doc_get_root(parsed));
     yyjson_doc_free(parsed);
     return p->loaded < p->count && p->loaded < LOADED_MAX;
+}
+
+static void reserve(pods *p, size_t count) {
+    p->whole = calloc(count, sizeof *p->whole);
+    p->metadata = calloc(count, sizeof *p->metadata);
+    need(p->whole && p->metadata, "memory");
+}
+
+void read_pods(pods *p, const char *path) {
+    yyjson_read_err cause;
+    yyjson_doc *parsed = yyjson_read_file(path, 0, NULL, &cause);
+    if (!parsed)
+        fprintf(stderr, "server: %s: %s\n", path, cause.msg);
+    yyjson_val *list = yyjson_doc_get_root(parsed), *items = yyjson_obj_get(list, "items"), *item;
+    size_t index, count;
+    need((yyjson_equals_str(yyjson_obj_get(list, "kind"), "List") ||
+          yyjson_equals_str(yyjson_obj_get(list, "kind"), "PodList")) &&
+             yyjson_arr_size(items) > 0,
+         "the file has no list of pods: kubectl get pods -A -o json makes one");
+    need(yyjson_arr_size(items) <= LOADED_MAX, "the file has too many pods");
+    *p = (pods){ .count = yyjson_arr_size(items) };
+    reserve(p, p->count);
+    yyjson_arr_foreach(items, index, count, item) {
+        const char *kind = yyjson_get_str(yyjson_obj_get(item, "kind"));
+        need(!kind || strcmp(kind, "Pod") == 0, "the file has objects that are no pods");
+        add_pod(p, parsed, item);
+    }
+    yyjson_doc_free(parsed);
 }
 
 void load_pods(pods *p, size_t count, bool managed_fields) {
@@ -100,30 +149,39 @@ void load_pods(pods *p, size_t count, bool managed_fields) {
     if (count == 0)
         return;
     size_t wanted = count < LOADED_MAX ? count : LOADED_MAX;
-    p->whole = calloc(wanted, sizeof *p->whole);
-    p->metadata = calloc(wanted, sizeof *p->metadata);
-    need(p->whole && p->metadata, "memory");
+    reserve(p, wanted);
     ki_error err = KI_ERROR_INIT;
     ki_testing_server *server = NULL;
     const ki_testing_server_options options =
         KI_TESTING_SERVER_OPTIONS(.pods = wanted + wanted / SPARE_PARTS + 100, .nodes = wanted / PODS_PER_NODE + 1,
                                   .seed = 1, .managed_fields = managed_fields);
     need(!ki_testing_server_new(&options, &server, &err), ki_error_message(&err));
-    ki_testing_server_each(server, KI_PODS, add_pod, p);
+    ki_testing_server_each(server, KI_PODS, add_loaded, p);
     ki_testing_server_free(server);
     need(p->loaded == wanted, "the load has made too few pods");
 }
 
-size_t write_pod(const pods *p, size_t number, bool metadata, uint64_t version, int64_t stamp_ns, char *to) {
-    const pod_text *text = (metadata ? p->metadata : p->whole) + number % p->loaded;
+/* Writes `size` digits. */
+static void write_digits(char *to, int size, uint64_t number) {
     char digits[32];
+    snprintf(digits, sizeof digits, "%0*" PRIu64, size, number);
+    memcpy(to, digits, (size_t)size);
+}
+
+size_t write_pod(const pods *p, size_t number, bool metadata, const pod_change *change, char *to) {
+    const pod_text *text = (metadata ? p->metadata : p->whole) + number % p->loaded;
     memcpy(to, text->json, text->size);
-    snprintf(digits, sizeof digits, "%0*zu", (int)COPY_DIGITS, number / p->loaded);
-    memcpy(to + text->name_at, digits, COPY_DIGITS);
-    memcpy(to + text->uid_at, digits, COPY_DIGITS);
-    snprintf(digits, sizeof digits, "%0*" PRIu64, (int)VERSION_DIGITS, version);
-    memcpy(to + text->version_at, digits, VERSION_DIGITS);
-    snprintf(digits, sizeof digits, "%0*" PRId64, (int)STAMP_DIGITS, stamp_ns);
-    memcpy(to + text->stamp_at, digits, STAMP_DIGITS);
+    write_digits(to + text->name_at, COPY_DIGITS, number / p->loaded);
+    write_digits(to + text->uid_at, COPY_DIGITS, number / p->loaded);
+    write_digits(to + text->version_at, VERSION_DIGITS, change->version);
+    write_digits(to + text->stamp_at, STAMP_DIGITS, (uint64_t)change->stamp_ns);
+    write_digits(to + text->label_at, LABEL_DIGITS, change->label);
+    if (change->status_s && text->status_at) {
+        char time[TIME_SIZE + 1];
+        struct tm parts;
+        time_t seconds = change->status_s;
+        strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &parts));
+        memcpy(to + text->status_at, time, TIME_SIZE);
+    }
     return text->size;
 }
