@@ -144,7 +144,7 @@ static bool is_in_cluster(const kt_load *load, size_t index) {
     return kt_load_uid(load, KI_PODS, load->workloads[p->workload].app->namespace_name, name).size > 0;
 }
 
-/* Returns a number that the lists of the API server have not had. A CronJob's Job is named after it. */
+/* Gives a pod a number that no other has had. Its name and digits follow from it, and the name of a CronJob's Job. */
 static void renumber(kt_load *load, kt_load_pod *p) {
     p->number = load->next_number++;
 }
