@@ -55,12 +55,12 @@ static ki_work_item *item_of(ki_workqueue *queue, ki_str key) {
 
 static void wait_until(ki_workqueue *queue, ki_work_item *item, int64_t ready_at, uint64_t sequence) {
     KI_HELD(&queue->lock);
-    KI_ASSERT(item->is_waiting || !ki_heap_has(&item->node));
+    KI_ASSERT(item->is_waiting || !item->node.is_in);
     if (item->is_waiting && item->node.rank < ready_at)
         ready_at = item->node.rank;
     item->is_waiting = true;
     ki_heap_put(&queue->waiting, &item->node, ready_at, sequence);
-    KI_ASSERT(ki_heap_has(&item->node) && queue->waiting.first->rank <= ready_at);
+    KI_ASSERT(item->node.is_in && queue->waiting.first->rank <= ready_at);
     if (queue->waiting.first->rank < queue->due.timer_at) {
         queue->due.timer_at = queue->waiting.first->rank;
         queue->after.posts_task = true;

@@ -67,7 +67,7 @@ static bool is_legal(const ki_workqueue *queue, const ki_work_item *item) {
 void ki_work_push_ready(ki_workqueue *queue, ki_work_item *item) {
     KI_HELD(&queue->lock);
     KI_ASSERT(item->is_dirty && !item->is_processing);
-    KI_ASSERT(!queue->by_priority || !ki_heap_has(&item->node));
+    KI_ASSERT(!queue->by_priority || !item->node.is_in);
     if (queue->ready.count++ == 0 && queue->on_ready)
         queue->must_report_ready = queue->after.posts_task = true;
     if (queue->by_priority)
@@ -133,7 +133,7 @@ void ki_work_release(ki_workqueue *queue, ki_work_item *item) {
     const void *removed = ki_map_remove(&queue->items, (ki_str){ item->key, item->key_size });
     KI_ASSERT(removed == item && !queue->after.freed);
     (void)removed;
-    KI_ASSERT(!ki_heap_has(&item->node));
+    KI_ASSERT(!item->node.is_in);
     queue->after.freed = item;
 }
 

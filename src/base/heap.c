@@ -53,10 +53,6 @@ static ki_heap_node *join(ki_heap *heap, ki_heap_node *a, ki_heap_node *b, ki_he
     return root;
 }
 
-bool ki_heap_has(const ki_heap_node *node) {
-    return node->is_in;
-}
-
 void ki_heap_put(ki_heap *heap, ki_heap_node *node, int64_t rank, uint64_t sequence) {
     ki_heap_remove(heap, node);
     *node = (ki_heap_node){ .rank = rank, .sequence = sequence & (UINT64_MAX >> 1), .is_in = true };

@@ -24,7 +24,6 @@ typedef struct ki_heap {
     uint64_t coins;      /* state of the generator of random numbers */
 } ki_heap;
 
-KI_INTERNAL_API bool ki_heap_has(const ki_heap_node *node); /* is the node in a heap? */
 /* Adds a node, or moves a node of this heap to a new rank and sequence. */
 KI_INTERNAL_API void ki_heap_put(ki_heap *heap, ki_heap_node *node, int64_t rank, uint64_t sequence);
 KI_INTERNAL_API void ki_heap_remove(ki_heap *heap, ki_heap_node *node); /* does nothing for a node outside the heap */

@@ -75,83 +75,37 @@ size_t ki_str_control_size(const char *text) {
     return c[0] == 0xe2 && c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9 ? 3 : 0; /* U+2066 to U+2069 */
 }
 
-/* The hash multiplies two 64-bit halves of the input to 128 bits and folds them, as wyhash does: every input bit
- * affects every output bit. Bytes are read little-endian on every machine, so that shards and tests agree between
- * machines. */
-
-static inline uint64_t read_le(const unsigned char *data, size_t size) {
-    uint64_t value = 0;
-    for (size_t i = 0; i < size; i++)
-        value |= (uint64_t)data[i] << (8 * i);
-    return value;
-}
-
-static inline uint64_t read64(const unsigned char *data) {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    uint64_t value;
-    memcpy(&value, data, sizeof value);
-    return value;
-#else
-    return read_le(data, 8);
-#endif
-}
-
-static inline uint64_t fold(uint64_t a, uint64_t b) {
-#ifdef __SIZEOF_INT128__
-    __extension__ typedef unsigned __int128 wide;
-    wide product = (wide)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-#else
-    uint64_t a_high = a >> 32, a_low = (uint32_t)a, b_high = b >> 32, b_low = (uint32_t)b;
-    uint64_t low = a_low * b_low, middle = a_high * b_low, middle2 = a_low * b_high, high = a_high * b_high;
-    uint64_t carry = (low >> 32) + (uint32_t)middle + (uint32_t)middle2;
-    high += (middle >> 32) + (middle2 >> 32) + (carry >> 32);
-    return ((carry << 32) | (uint32_t)low) ^ high;
-#endif
-}
-
-enum {
-    LONG = 512 /* bytes; keys are shorter */
-};
-#define MIX_A UINT64_C(0xa0761d6478bd642f)
-#define MIX_B UINT64_C(0xe7037ed1a0b428db)
-#define MIX_C UINT64_C(0x8ebc6af09c88c6e3)
-
-static inline uint64_t fold16(const unsigned char *data, uint64_t seed) {
-    return fold(read64(data) ^ MIX_B, read64(data + 8) ^ seed);
-}
-
-/* Folds all of a long text but its last bytes, at most 64. The four lanes do not wait for each other: a multiplication
- * takes some cycles, and the processor begins one in each. */
-static uint64_t fold_lanes(const unsigned char **p, size_t *left, uint64_t seed) {
-    uint64_t a = seed, b = seed ^ MIX_A, c = seed ^ MIX_B, d = seed ^ MIX_C;
-    for (; *left > 64; *left -= 64, *p += 64) {
-        a = fold16(*p, a);
-        b = fold16(*p + 16, b);
-        c = fold16(*p + 32, c);
-        d = fold16(*p + 48, d);
-    }
-    return fold(fold(a ^ MIX_A, b), fold(c ^ MIX_A, d));
-}
-
+/* Takes eight bytes at a time, then those that are left, then the size. Each step multiplies the hash to 128 bits and
+ * folds the halves, as foldhash does: every bit of the input affects every bit of the hash. Bytes are read little-endian
+ * on every machine, so that tests agree between machines. */
 uint64_t ki_hash(const void *data, size_t size, uint64_t seed) {
-    const unsigned char *p = data;
-    size_t left = size;
-    seed ^= fold(seed ^ MIX_A, MIX_B);
-    if (left > LONG)
-        seed = fold_lanes(&p, &left, seed);
-    while (left > 16) {
-        seed = fold16(p, seed);
-        p += 16;
-        left -= 16;
+    const unsigned char *at = data;
+    const uint64_t factor = UINT64_C(0xe7037ed1a0b428db);
+    uint64_t hash = seed ^ UINT64_C(0xa0761d6478bd642f);
+    for (size_t left = size, taken = 1; taken > 0; at += taken, left -= taken) {
+        uint64_t word = size;
+        taken = left < sizeof word ? left : sizeof word;
+        if (taken == sizeof word) {
+            memcpy(&word, at, sizeof word);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+            word = __builtin_bswap64(word);
+#endif
+        } else if (taken > 0) {
+            word = 0;
+            for (size_t i = taken; i > 0; i--)
+                word = word << 8 | at[i - 1];
+        }
+#ifdef __SIZEOF_INT128__
+        __extension__ typedef unsigned __int128 wide;
+        wide product = (wide)(hash ^ word) * factor;
+        hash = (uint64_t)product ^ (uint64_t)(product >> 64);
+#else
+        uint64_t high = (hash ^ word) >> 32, low = (uint32_t)(hash ^ word);
+        uint64_t lowest = low * (uint32_t)factor, middle = high * (uint32_t)factor, middle2 = low * (factor >> 32);
+        uint64_t carry = (lowest >> 32) + (uint32_t)middle + (uint32_t)middle2;
+        high = high * (factor >> 32) + (middle >> 32) + (middle2 >> 32) + (carry >> 32);
+        hash = (carry << 32 | (uint32_t)lowest) ^ high;
+#endif
     }
-    uint64_t a, b;
-    if (left >= 8) {
-        a = read64(p);
-        b = read_le(p + 8, left - 8);
-    } else {
-        a = read_le(p, left);
-        b = 0;
-    }
-    return fold(MIX_C ^ size, fold(a ^ MIX_B, b ^ seed));
+    return hash;
 }

@@ -8,7 +8,7 @@
 #include "src/base/memory.h"
 #include "src/base/options.h"
 #include "src/base/refcount.h"
-#include "src/object/json_library.h"
+#include "src/object/json.h"
 #include "src/transport/curl.h"
 
 enum {

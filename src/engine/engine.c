@@ -161,7 +161,7 @@ int64_t ki_engine_wall_now(const ki_engine *engine) {
 }
 
 bool ki_engine_on_loop(const ki_engine *engine) {
-    return atomic_load(&engine->loop) == ki_thread_self();
+    return atomic_load(&engine->loop) == pthread_self();
 }
 
 #ifdef KI_ASSERTIONS
@@ -170,12 +170,8 @@ bool ki_engine_is_callers(const ki_engine *engine) {
 }
 #endif
 
-static bool is_dispatcher(const ki_engine *engine) {
-    return atomic_load(&engine->dispatcher) == ki_thread_self();
-}
-
 bool ki_engine_in_callback(const ki_engine *engine) {
-    return is_dispatcher(engine) || atomic_load(&engine->inline_caller) == ki_thread_self();
+    return atomic_load(&engine->dispatcher) == pthread_self() || atomic_load(&engine->inline_caller) == pthread_self();
 }
 
 bool ki_engine_is_threaded(const ki_engine *engine) {
@@ -222,7 +218,7 @@ bool ki_engine_wait(const ki_engine *engine, ki_cond *cond, ki_mutex *mutex, int
 }
 
 int64_t ki_engine_now(const ki_engine *engine) {
-    return is_dispatcher(engine) ? engine->now : ki_engine_clock(engine);
+    return atomic_load(&engine->dispatcher) == pthread_self() ? engine->now : ki_engine_clock(engine);
 }
 
 bool ki_engine_work(ki_engine *engine, int units) {
@@ -252,7 +248,7 @@ static void write_wake(ki_engine *engine) {
 }
 
 void ki_engine_wake(ki_engine *engine) {
-    if (is_dispatcher(engine))
+    if (atomic_load(&engine->dispatcher) == pthread_self())
         return;
     if (!atomic_exchange(&engine->woken, true))
         write_wake(engine);
@@ -270,7 +266,7 @@ int ki_engine_timeout(ki_engine *engine) {
         return -1;
     if (atomic_load(&engine->stopping))
         return atomic_load(&engine->ended) ? -1 : 0;
-    if (engine->ready_next < engine->ready_count || ki_engine_has_tasks(engine))
+    if (engine->ready_next < engine->ready_count || atomic_load(&engine->task_count) > 0)
         return 0;
     const ki_heap_node *first = engine->timers.first;
     if (!first)
@@ -336,7 +332,7 @@ void ki_end_hook_remove(ki_end_hook *hook) {
 static void call_end_hooks(ki_engine *engine) {
     KI_ON_LOOP(engine);
     engine->now = ki_engine_clock(engine);
-    atomic_store(&engine->dispatcher, ki_thread_self());
+    atomic_store(&engine->dispatcher, pthread_self());
     while (engine->end_hooks) {
         ki_end_hook *hook = engine->end_hooks;
         ki_end_hook_remove(hook);
@@ -391,9 +387,10 @@ static ki_status run_once(ki_engine *engine, int max_work, int timeout_ms, ki_er
         return status;
     KI_ASSERT(ki_engine_on_loop(engine) && !atomic_load(&engine->dispatcher) && max_work > 0);
     engine->work_left = max_work;
-    atomic_store(&engine->dispatcher, ki_thread_self());
+    atomic_store(&engine->dispatcher, pthread_self());
     unsigned idle = 0;
-    while (idle < KINDS && engine->work_left > 0 && !atomic_load(&engine->stopping) && !ki_engine_is_forked(engine)) {
+    bool is_forked = false;
+    while (idle < KINDS && engine->work_left > 0 && !atomic_load(&engine->stopping) && !is_forked) {
         bool (*run_unit)(ki_engine * engine) = kinds[engine->next_kind];
         engine->next_kind = (engine->next_kind + 1) % KINDS;
         if (idle == 0) /* else nothing has run since */
@@ -401,6 +398,7 @@ static ki_status run_once(ki_engine *engine, int max_work, int timeout_ms, ki_er
         bool has_run = run_unit(engine);
         engine->work_left -= has_run;
         idle = has_run ? 0 : idle + 1;
+        is_forked = has_run && ki_engine_is_forked(engine);
     }
     settle_memory(engine, max_work - engine->work_left);
     atomic_store(&engine->dispatcher, 0);
@@ -423,7 +421,7 @@ ki_status ki_engine_step(ki_engine *engine, int max_work, ki_error *err) {
         return status;
     }
     atomic_store(&engine->in_step, true);
-    atomic_store(&engine->loop, ki_thread_self());
+    atomic_store(&engine->loop, pthread_self());
     ki_mutex_unlock(&engine->mutex);
 
     status = run_once(engine, max_work > 0 ? max_work : KI_ENGINE_DEFAULT_WORK, 0, err);
@@ -452,7 +450,7 @@ static int bounded_timeout(ki_engine *engine) {
 static ki_status loop(ki_engine *engine, ki_error *err) {
     ki_error failure = KI_ERROR_INIT;
     ki_status status = KI_OK;
-    atomic_store(&engine->loop, ki_thread_self());
+    atomic_store(&engine->loop, pthread_self());
     while (!status && !atomic_load(&engine->stopping) && !ki_engine_is_forked(engine))
         status = run_once(engine, KI_ENGINE_DEFAULT_WORK, bounded_timeout(engine), &failure);
     if (ki_engine_is_forked(engine))
@@ -484,7 +482,7 @@ ki_status ki_engine_run_until_signal(ki_engine *engine, void (*stop)(void *user)
     ki_status status = claim_run(engine, err);
     if (status)
         return status;
-    atomic_store(&engine->loop, ki_thread_self());
+    atomic_store(&engine->loop, pthread_self());
     status = ki_signals_begin(&signals, engine, err);
     if (status) {
         finish(engine);
@@ -576,8 +574,8 @@ static void run_waiting_call(ki_task *task, void *user) {
 static void call_inline(ki_engine *engine, void (*call)(void *user), void *user) {
     KI_HELD(&engine->mutex);
     KI_ASSERT(ki_engine_is_idle(engine) && !atomic_load(&engine->inline_caller));
-    atomic_store(&engine->inline_caller, ki_thread_self());
-    atomic_store(&engine->loop, ki_thread_self());
+    atomic_store(&engine->inline_caller, pthread_self());
+    atomic_store(&engine->loop, pthread_self());
     ki_mutex_unlock(&engine->mutex);
     engine->work_left = KI_ENGINE_DEFAULT_WORK;
     call(user);
@@ -639,8 +637,8 @@ static ki_status drive_for(ki_engine *engine, const bool *done, int64_t deadline
     KI_HELD(&engine->mutex);
     KI_ASSERT(atomic_load(&engine->drive) == KI_DRIVE_NONE && !atomic_load(&engine->inline_caller));
     ki_status status = ki_engine_use(engine, err);
-    atomic_store(&engine->inline_caller, ki_thread_self());
-    atomic_store(&engine->loop, ki_thread_self());
+    atomic_store(&engine->inline_caller, pthread_self());
+    atomic_store(&engine->loop, pthread_self());
     atomic_store(&engine->waiter_drives, true);
     while (!status && !*done && !engine->others && !atomic_load(&engine->stopping)) {
         ki_mutex_unlock(&engine->mutex);

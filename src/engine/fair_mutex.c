@@ -6,15 +6,7 @@
 
 #ifdef KI_ASSERTIONS
 bool ki_fair_mutex_is_held(const ki_fair_mutex *mutex) {
-    return atomic_load(&mutex->owner) == ki_thread_self();
-}
-
-static void set_owner(ki_fair_mutex *mutex, uintptr_t owner) {
-    atomic_store(&mutex->owner, owner);
-}
-#else
-static void set_owner(ki_fair_mutex *mutex, uintptr_t owner) {
-    (void)mutex, (void)owner;
+    return atomic_load(&mutex->owner) == pthread_self();
 }
 #endif
 
@@ -22,7 +14,7 @@ ki_status ki_fair_mutex_init(ki_fair_mutex *mutex, const ki_engine *engine, ki_e
     mutex->engine = engine;
     atomic_init(&mutex->users, 0);
     mutex->is_passed = false;
-    set_owner(mutex, 0);
+    atomic_init(&mutex->owner, 0);
     mutex->first = NULL;
     return ki_mutex_init(&mutex->mutex, err);
 }
@@ -58,12 +50,12 @@ void ki_fair_mutex_lock(ki_fair_mutex *mutex) {
     KI_ASSERT(!ki_fair_mutex_is_held(mutex));
     if (atomic_fetch_add(&mutex->users, 1) > 0)
         wait_for_turn(mutex);
-    set_owner(mutex, ki_thread_self());
+    atomic_store_explicit(&mutex->owner, pthread_self(), memory_order_relaxed);
 }
 
 void ki_fair_mutex_unlock(ki_fair_mutex *mutex) {
     KI_HELD(mutex);
-    set_owner(mutex, 0);
+    atomic_store_explicit(&mutex->owner, 0, memory_order_relaxed);
     uint32_t before = atomic_fetch_sub(&mutex->users, 1);
     KI_ASSERT(before > 0);
     if (before == 1)

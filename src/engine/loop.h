@@ -39,9 +39,9 @@ struct ki_engine {
     _Atomic int drive;  /* ki_drive */
     _Atomic bool ended; /* the loop has ended */
     _Atomic bool in_step;
-    _Atomic(uintptr_t) loop;          /* ki_thread_self of the loop or of an inline caller; 0: none */
-    _Atomic(uintptr_t) dispatcher;    /* ki_thread_self of who runs callbacks: for it `now` is valid; 0: none runs */
-    _Atomic(uintptr_t) inline_caller; /* ki_thread_self of a caller that works while the engine is idle */
+    _Atomic(pthread_t) loop;          /* the thread of the loop or of an inline caller; 0: none */
+    _Atomic(pthread_t) dispatcher;    /* who runs callbacks: for it `now` is valid; 0: none runs */
+    _Atomic(pthread_t) inline_caller; /* a caller that works while the engine is idle */
 
     _Atomic bool waiter_drives; /* the inline caller is ki_engine_await */
     _Atomic bool is_used;       /* was driven, or watches a descriptor: belongs to this process for good */
@@ -90,7 +90,6 @@ void ki_engine_wake(ki_engine *engine);
 bool ki_engine_run_task(ki_engine *engine);
 bool ki_engine_fire_timer(ki_engine *engine);
 bool ki_engine_dispatch_io(ki_engine *engine);
-bool ki_engine_has_tasks(const ki_engine *engine);
 /* Adds wake_fd and timer_fd to epoll_fd, or changes what was added: `operation` is EPOLL_CTL_ADD or EPOLL_CTL_MOD.
  * Errors: KI_ERR_SYSTEM, with the reason in errno. */
 ki_status ki_engine_watch_own(ki_engine *engine, int operation, ki_error *err);

@@ -43,13 +43,9 @@ void ki_task_cancel(ki_task *task) {
     ki_mutex_unlock(&engine->task_mutex);
 }
 
-bool ki_engine_has_tasks(const ki_engine *engine) {
-    return atomic_load(&engine->task_count) > 0;
-}
-
 bool ki_engine_run_task(ki_engine *engine) {
     KI_ON_LOOP(engine);
-    if (!ki_engine_has_tasks(engine))
+    if (atomic_load(&engine->task_count) == 0)
         return false;
     ki_mutex_lock(&engine->task_mutex);
     engine->takes_own = !engine->takes_own;

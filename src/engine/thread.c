@@ -39,10 +39,6 @@ bool ki_mutex_is_held(const ki_mutex *mutex) {
 
 #endif
 
-uintptr_t ki_thread_self(void) {
-    return (uintptr_t)pthread_self();
-}
-
 unsigned ki_thread_stripe(unsigned bits) {
     uint64_t spread = (uint64_t)(uintptr_t)pthread_self() * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
     return (unsigned)(spread >> (64 - bits));

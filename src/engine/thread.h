@@ -41,8 +41,6 @@ static inline void ki_mutex_unlock(ki_mutex *mutex) {
 }
 /* Locks a mutex that is held for less than a microsecond: spins for a few microseconds before it sleeps. */
 KI_INTERNAL_API void ki_mutex_lock_short(ki_mutex *mutex);
-/* Returns a number that no other running thread has. */
-uintptr_t ki_thread_self(void);
 /* Returns a number below 2^bits, the same in each call of a thread. Most threads have different numbers. */
 unsigned ki_thread_stripe(unsigned bits);
 /* Pauses for a few dozen instructions, in a loop that waits for another thread. */
@@ -67,14 +65,12 @@ typedef struct ki_fair_wait {
  * passes it on to the first one, and wakes no other. The engine's loop goes before those who wait: it has one turn of
  * another thread to wait for, however many there are. */
 typedef struct ki_fair_mutex {
-    const ki_engine *engine; /* constant; NULL: without a loop */
-    _Atomic uint32_t users;  /* threads that hold it or want it: the first one has it */
-    pthread_mutex_t mutex;   /* guards what follows */
-    ki_fair_wait *first;     /* who waits */
-    bool is_passed;          /* for the next thread that wants it: none waited yet */
-#ifdef KI_ASSERTIONS
-    _Atomic(uintptr_t) owner; /* ki_thread_self of the thread that holds it; 0: none */
-#endif
+    const ki_engine *engine;  /* constant; NULL: without a loop */
+    _Atomic uint32_t users;   /* threads that hold it or want it: the first one has it */
+    pthread_mutex_t mutex;    /* guards what follows */
+    ki_fair_wait *first;      /* who waits */
+    bool is_passed;           /* for the next thread that wants it: none waited yet */
+    _Atomic(pthread_t) owner; /* who holds it; 0: nobody. For assertions */
 } ki_fair_mutex;
 ki_status ki_fair_mutex_init(ki_fair_mutex *mutex, const ki_engine *engine, ki_error *err);
 void ki_fair_mutex_destroy(ki_fair_mutex *mutex);

@@ -31,7 +31,7 @@ void ki_timer_cancel(ki_timer *timer) {
 }
 
 bool ki_timer_is_set(const ki_timer *timer) {
-    return timer->engine && ki_heap_has(&timer->node);
+    return timer->engine && timer->node.is_in;
 }
 
 void ki_timer_close(ki_timer *timer) {
@@ -73,7 +73,7 @@ ki_status ki_engine_arm(ki_engine *engine, ki_error *err) {
     KI_ON_LOOP(engine);
     const ki_heap_node *first = engine->timers.first;
     int64_t due = first ? first->rank : INT64_MAX;
-    if (engine->ready_next < engine->ready_count || due <= engine->now || ki_engine_has_tasks(engine)) {
+    if (engine->ready_next < engine->ready_count || due <= engine->now || atomic_load(&engine->task_count) > 0) {
         ki_engine_wake(engine);
         return KI_OK;
     }

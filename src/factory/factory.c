@@ -15,7 +15,7 @@
 #include "src/cache/informer/shared_informer.h"
 #include "src/cache/reflector/metrics.h"
 #include "src/engine/callback.h"
-#include "src/object/json_library.h"
+#include "src/object/json.h"
 #include "src/transport/curl.h"
 #include "src/transport/metered.h"
 

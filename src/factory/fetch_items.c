@@ -22,7 +22,7 @@ static bool is_in_its_list(const ki_fetch_item *item) {
     case KI_FETCH_WAITING:
     case KI_FETCH_KNOWN:
     case KI_FETCH_PAST:
-        return item->list == (item->waits ? NULL : &fetcher->kept) && ki_heap_has(&item->due.node);
+        return item->list == (item->waits ? NULL : &fetcher->kept) && item->due.node.is_in;
     }
     return false;
 }

@@ -20,67 +20,62 @@ static void unlock_table(ki_group_table *table) {
 
 /* --- contents ----------------------------------------------------------------------------------------------------- */
 
-/* Returns the text up to the first zero character: labels are handed out as C strings. */
-static ki_str cut(yyjson_val *text) {
-    return ki_str_of(yyjson_get_str(text));
-}
+/* A content, added up. A label counts if its value is a string. Of its strings, what precedes the first zero character
+ * counts: they are handed out as C strings. */
+typedef struct sums {
+    uint64_t hash, names_hash; /* the second: of the labels' names */
+    size_t count;              /* labels */
+    size_t names, values;      /* bytes of these strings, with their zeros */
+    size_t texts;              /* bytes of the other ones */
+} sums;
 
-static uint64_t hash_text(ki_str text, uint64_t seed) {
-    return ki_hash(text.data, text.size, seed);
-}
-
-/* Returns the next label whose value is a string; NULL: none is left. */
-static yyjson_val *next_label(yyjson_obj_iter *labels) {
-    yyjson_val *name;
-    while ((name = yyjson_obj_iter_next(labels)) != NULL && !yyjson_is_str(yyjson_obj_iter_get_val(name)))
-        continue;
-    return name;
-}
-
-/* Adds up the content. `*ret_size`: bytes of the strings with their zeros. */
-static uint64_t measure(const ki_group_content *content, uint64_t seed, size_t *ret_count, size_t *ret_size) {
-    uint64_t hash = hash_text(content->namespace, hash_text(content->kind, hash_text(content->api_version, seed)));
-    yyjson_obj_iter labels = yyjson_obj_iter_with(content->labels);
-    *ret_count = 0;
-    *ret_size = content->namespace.size + content->kind.size + content->api_version.size + 3;
-    for (yyjson_val *name; (name = next_label(&labels)) != NULL;) {
-        ki_str label = cut(name), text = cut(yyjson_obj_iter_get_val(name));
-        ++*ret_count;
-        *ret_size += label.size + text.size + 2;
-        hash = hash_text(text, hash_text(label, hash));
+static sums add_up(const ki_group_content *content, uint64_t seed) {
+    const ki_str *texts[] = { &content->api_version, &content->kind, &content->namespace };
+    sums all = { .hash = seed, .names_hash = seed };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        all.hash = ki_hash(texts[i]->data, texts[i]->size, all.hash);
+        all.texts += texts[i]->size + 1;
     }
-    return hash;
-}
-
-static bool is_text(const char *known, ki_str text) {
-    return strcmp(known, text.data ? text.data : "") == 0;
-}
-
-/* Compares a text of the group with `text`, and moves past it. */
-static bool takes(const char **at, ki_str text) {
-    bool is_it = is_text(*at, text);
-    *at += text.size + 1;
-    return is_it;
-}
-
-/* `group` has as many labels. */
-static bool has_content(const ki_object_group *group, const ki_group_content *content) {
-    const char *at = ki_object_group_api_version(group);
-    const ki_string_pair *label = group->labels;
-    bool is_it = takes(&at, content->api_version) && takes(&at, content->kind) && takes(&at, content->namespace);
     yyjson_obj_iter labels = yyjson_obj_iter_with(content->labels);
-    for (yyjson_val *name; is_it && (name = next_label(&labels)) != NULL; label++)
-        is_it = is_text(label->name, cut(name)) && is_text(label->value, cut(yyjson_obj_iter_get_val(name)));
-    return is_it;
+    for (yyjson_val *key; (key = yyjson_obj_iter_next(&labels)) != NULL;) {
+        const char *name = yyjson_get_str(key), *value = yyjson_get_str(yyjson_obj_iter_get_val(key));
+        if (!value)
+            continue;
+        size_t name_size = strlen(name), value_size = strlen(value);
+        all.names_hash = ki_hash(name, name_size, all.names_hash);
+        all.hash = ki_hash(value, value_size, all.hash);
+        all.names += name_size + 1;
+        all.values += value_size + 1;
+        all.count++;
+    }
+    all.hash ^= all.names_hash;
+    return all;
 }
 
-static const char *put(char **to, ki_str text) {
-    char *place = *to;
-    if (text.size)
-        memcpy(place, text.data, text.size);
-    place[text.size] = '\0';
-    *to += text.size + 1;
-    return place;
+/* Returns true if the group has the names of the labels, of which both have as many. `*ret_same`: bytes of the values
+ * that are equal. */
+static bool has_names(const ki_object_group *group, const ki_group_content *content, size_t *ret_same) {
+    const ki_string_pair *label = group->labels;
+    yyjson_obj_iter labels = yyjson_obj_iter_with(content->labels);
+    *ret_same = 0;
+    for (yyjson_val *key; (key = yyjson_obj_iter_next(&labels)) != NULL;) {
+        const char *value = yyjson_get_str(yyjson_obj_iter_get_val(key));
+        if (!value)
+            continue;
+        if (strcmp(label->name, yyjson_get_str(key)) != 0)
+            return false;
+        *ret_same += strcmp(label->value, value) == 0 ? strlen(value) + 1 : 0;
+        label++;
+    }
+    return true;
+}
+
+static bool has_content(const ki_object_group *group, const ki_group_content *content, const sums *all) {
+    size_t same;
+    return group->hash == all->hash && group->label_count == all->count && has_names(group, content, &same) &&
+           same == all->values && strcmp(ki_object_group_api_version(group), content->api_version.data) == 0 &&
+           strcmp(ki_object_group_text(group, group->kind_at), content->kind.data) == 0 &&
+           strcmp(ki_object_group_text(group, group->namespace_at), content->namespace.data) == 0;
 }
 
 static void fill(ki_object_group *group, const ki_group_content *content) {
@@ -88,15 +83,25 @@ static void fill(ki_object_group *group, const ki_group_content *content) {
     ki_string_pair *label = group->labels;
     const ki_string_pair *known = group->base ? group->base->labels : NULL;
     yyjson_obj_iter labels = yyjson_obj_iter_with(content->labels);
-    (void)put(&to, content->api_version);
-    group->kind_at = (uint32_t)(put(&to, content->kind) - (const char *)group);
-    group->namespace_at = (uint32_t)(put(&to, content->namespace) - (const char *)group);
+    to = stpcpy(to, content->api_version.data) + 1;
+    group->kind_at = (uint32_t)(to - (char *)group);
+    to = stpcpy(to, content->kind.data) + 1;
+    group->namespace_at = (uint32_t)(to - (char *)group);
     group->namespace_size = (uint32_t)content->namespace.size;
-    for (yyjson_val *name; (name = next_label(&labels)) != NULL; label++) {
-        ki_str value = cut(yyjson_obj_iter_get_val(name));
-        label->name = known ? known->name : put(&to, cut(name));
-        label->value = known && is_text(known->value, value) ? known->value : put(&to, value);
+    to = stpcpy(to, content->namespace.data) + 1;
+    for (yyjson_val *key; (key = yyjson_obj_iter_next(&labels)) != NULL;) {
+        const char *value = yyjson_get_str(yyjson_obj_iter_get_val(key));
+        if (!value)
+            continue;
+        label->name = known ? known->name : to;
+        if (!known)
+            to = stpcpy(to, yyjson_get_str(key)) + 1;
+        bool is_known = known && strcmp(known->value, value) == 0;
+        label->value = is_known ? known->value : to;
+        if (!is_known)
+            to = stpcpy(to, value) + 1;
         known += known != NULL;
+        label++;
     }
 }
 
@@ -116,9 +121,9 @@ void ki_group_table_init(ki_group_table *table) {
     table->bucket_count = KI_GROUP_BUCKETS;
 }
 
-static ki_object_group **bucket_of(const ki_group_table *table, const ki_object_group *group) {
+static ki_object_group **bucket_of(const ki_group_table *table, uint64_t hash) {
     KI_ASSERT(table->bucket_count > 0);
-    return &table->buckets[group->hash % table->bucket_count];
+    return &table->buckets[hash % table->bucket_count];
 }
 
 /* Moves all groups to an array of more buckets. Returns the array before, which may be `first`. Caller holds the
@@ -131,7 +136,7 @@ static ki_object_group **move_groups(ki_group_table *table, ki_object_group **bu
     table->bucket_count = (uint32_t)bucket_count;
     for (size_t i = 0; i < count; i++) {
         while (before[i]) {
-            ki_object_group *group = before[i], **bucket = bucket_of(table, group);
+            ki_object_group *group = before[i], **bucket = bucket_of(table, group->hash);
             before[i] = group->next;
             group->next = *bucket;
             *bucket = group;
@@ -171,78 +176,41 @@ static bool revive(ki_object_group *group) {
     return false;
 }
 
-/* `wanted` has hash and number of labels. */
-static ki_object_group *find(ki_object_format *format, const ki_group_content *content, const ki_object_group *wanted) {
+/* Returns a reference to the group with this content; NULL: none. `*ret_base`: then a reference to the group whose
+ * strings a new one can have, and `*ret_same` bytes of values; NULL: none. */
+static ki_object_group *find(ki_object_format *format, const ki_group_content *content, const sums *all,
+                             ki_object_group **ret_base, size_t *ret_same) {
     ki_group_table *table = lock_table(format);
-    ki_object_group *group = *bucket_of(table, wanted);
-    while (group && !(group->hash == wanted->hash && group->label_count == wanted->label_count &&
-                      has_content(group, content) && revive(group)))
+    ki_object_group *group = *bucket_of(table, all->hash);
+    while (group && !(has_content(group, content, all) && revive(group)))
         group = group->next;
+    ki_object_group *base = group || !all->count ? NULL : table->bases[all->names_hash % KI_GROUP_BASES];
+    if (base && !(base->label_count == all->count && has_names(base, content, ret_same) && revive(base)))
+        base = NULL;
     unlock_table(table);
+    *ret_base = base;
     return group;
 }
 
-/* Returns the hash of the names of the labels; `*ret_size`: bytes of the names with their zeros. */
-static uint64_t hash_names(const ki_group_content *content, uint64_t seed, size_t *ret_size) {
-    uint64_t hash = seed;
-    yyjson_obj_iter labels = yyjson_obj_iter_with(content->labels);
-    *ret_size = 0;
-    for (yyjson_val *name; (name = next_label(&labels)) != NULL;) {
-        ki_str label = cut(name);
-        hash = hash_text(label, hash);
-        *ret_size += label.size + 1;
-    }
-    return hash;
-}
-
-/* Returns true if the group has the same names of labels, of which both have as many. `*ret_size`: bytes of the values
- * that are equal. */
-static bool has_names(const ki_object_group *group, const ki_group_content *content, size_t *ret_size) {
-    const ki_string_pair *label = group->labels;
-    yyjson_obj_iter labels = yyjson_obj_iter_with(content->labels);
-    *ret_size = 0;
-    for (yyjson_val *name; (name = next_label(&labels)) != NULL; label++) {
-        ki_str value = cut(yyjson_obj_iter_get_val(name));
-        if (!is_text(label->name, cut(name)))
-            return false;
-        *ret_size += is_text(label->value, value) ? value.size + 1 : 0;
-    }
-    return true;
-}
-
-/* Returns a reference to the group whose strings a new one can have; NULL: none. `*ret_size`: bytes of these
- * strings. */
-static ki_object_group *find_base(ki_object_format *format, const ki_group_content *content, size_t count,
-                                  uint64_t names, size_t *ret_size) {
-    ki_group_table *table = lock_table(format);
-    ki_object_group *base = table->bases[names % KI_GROUP_BASES];
-    if (base && !(base->label_count == count && has_names(base, content, ret_size) && revive(base)))
-        base = NULL;
-    unlock_table(table);
-    return base;
-}
-
 /* Two threads can add equal groups at once; that costs some bytes. */
-static void add(ki_object_format *format, ki_object_group *group, uint64_t names) {
+static void add(ki_object_format *format, ki_object_group *group, uint64_t names_hash) {
     ki_group_table *table = lock_table(format);
-    bool is_full = table->count >= 2 * table->bucket_count && table->bucket_count < BUCKETS_MAX;
-    size_t buckets = is_full ? table->bucket_count : 0;
-    unlock_table(table);
-    if (buckets)
-        grow(format, buckets);
-    (void)lock_table(format);
-    ki_object_group **bucket = bucket_of(table, group);
+    ki_object_group **bucket = bucket_of(table, group->hash);
     KI_ASSERT(!group->is_listed && table->count <= KI_GROUPS_MAX);
     group->is_listed = table->count < KI_GROUPS_MAX;
     if (group->is_listed) {
         group->next = *bucket;
         *bucket = group;
         table->count++;
-        group->base_at = (uint8_t)(names % KI_GROUP_BASES);
+        group->base_at = (uint8_t)(names_hash % KI_GROUP_BASES);
         if (group->label_count && !group->base)
             table->bases[group->base_at] = group;
     }
+    size_t buckets = table->bucket_count;
+    bool is_full = table->count > 2 * buckets && buckets < BUCKETS_MAX;
     unlock_table(table);
+    if (is_full)
+        grow(format, buckets);
 }
 
 /* Also frees an array of a table that is empty. */
@@ -250,7 +218,7 @@ static void take_out(ki_object_format *format, const ki_object_group *group) {
     if (!group->is_listed)
         return;
     ki_group_table *table = lock_table(format);
-    ki_object_group **at = bucket_of(table, group), **unused = table->first;
+    ki_object_group **at = bucket_of(table, group->hash), **unused = table->first;
     size_t count = table->bucket_count;
     KI_ASSERT(table->count > 0);
     while (*at != group) {
@@ -269,16 +237,11 @@ static void take_out(ki_object_format *format, const ki_object_group *group) {
     free_buckets(format, unused, count);
 }
 
-/* `wanted` has hash and number of labels; `strings`: bytes of all strings. */
-static ki_object_group *make(ki_object_format *format, const ki_group_content *content, const ki_object_group *wanted,
-                             size_t strings) {
-    size_t names_size = 0, values_size = 0;
-    uint64_t names = wanted->label_count ? hash_names(content, format->groups.seed, &names_size) : 0;
-    ki_object_group *base = NULL;
-    if (wanted->label_count)
-        base = find_base(format, content, wanted->label_count, names, &values_size);
-    size_t size = offsetof(ki_object_group, labels) + wanted->label_count * sizeof(ki_string_pair) +
-                  (base ? strings - names_size - values_size : strings);
+/* Makes a group with a part of the strings of `base` (NULL: none), which takes the reference. */
+static ki_object_group *make(ki_object_format *format, const ki_group_content *content, const sums *all,
+                             ki_object_group *base, size_t same) {
+    size_t size = offsetof(ki_object_group, labels) + all->count * sizeof(ki_string_pair) + all->texts +
+                  (base ? all->values - same : all->names + all->values);
     if (size < sizeof *base)
         size = sizeof *base; /* which has padding at its end */
     ki_object_group *group = size <= UINT32_MAX ? ki_alloc_zero(&format->allocator, size) : NULL;
@@ -287,7 +250,8 @@ static ki_object_group *make(ki_object_format *format, const ki_group_content *c
             ki_object_group_unref(base);
         return NULL;
     }
-    *group = *wanted;
+    group->hash = all->hash;
+    group->label_count = (uint32_t)all->count;
     group->size = (uint32_t)size;
     group->format = ki_object_format_ref(format);
     group->base = base;
@@ -295,16 +259,16 @@ static ki_object_group *make(ki_object_format *format, const ki_group_content *c
     fill(group, content);
     KI_ASSERT(group->namespace_at < size && group->kind_at < group->namespace_at);
     atomic_fetch_add_explicit(&format->groups.bytes, size, memory_order_relaxed);
-    add(format, group, names);
+    add(format, group, all->names_hash);
     return group;
 }
 
 ki_object_group *ki_object_group_get(ki_object_format *format, const ki_group_content *content) {
-    size_t count, strings;
-    uint64_t hash = measure(content, format->groups.seed, &count, &strings);
-    const ki_object_group wanted = { .hash = hash, .label_count = (uint32_t)count };
-    ki_object_group *group = find(format, content, &wanted);
-    return group ? group : make(format, content, &wanted, strings);
+    ki_object_group *base;
+    size_t same = 0;
+    const sums all = add_up(content, format->groups.seed);
+    ki_object_group *group = find(format, content, &all, &base, &same);
+    return group ? group : make(format, content, &all, base, same);
 }
 
 /* --- texts -------------------------------------------------------------------------------------------------------- */
@@ -339,12 +303,12 @@ static bool has_room(ki_object_format *format) {
 const char *ki_text_get(ki_object_format *format, ki_str text, ki_str name) {
     if (text.size < KI_TEXT_MIN || text.size > KI_TEXT_MAX)
         return NULL;
-    const ki_group_content content = { .api_version = text };
+    const ki_group_content content = { text, KI_STR(""), KI_STR(""), NULL };
     const uint64_t seed = format->groups.seed;
-    const ki_object_group wanted = { .hash = hash_text(text, seed) };
-    ki_object_group *group = find(format, &content, &wanted);
-    if (!group && is_seen(&format->groups, wanted.hash, hash_text(name, seed)) && has_room(format))
-        group = make(format, &content, &wanted, text.size + 3);
+    const sums all = { .hash = ki_hash(text.data, text.size, seed), .texts = text.size + 3 };
+    ki_object_group *base, *group = find(format, &content, &all, &base, NULL);
+    if (!group && is_seen(&format->groups, all.hash, ki_hash(name.data, name.size, seed)) && has_room(format))
+        group = make(format, &content, &all, NULL, 0);
     return group ? ki_object_group_api_version(group) : NULL;
 }
 

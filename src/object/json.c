@@ -3,7 +3,8 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/object/json_library.h"
+
+#include <stdatomic.h>
 
 static const ki_allocator *of(void *context) {
     return context;
@@ -25,6 +26,26 @@ static void json_free(void *context, void *memory) {
 yyjson_alc ki_json_allocator(const ki_allocator *allocator) {
     /* yyjson passes the context back and never writes through it. */
     return (yyjson_alc){ json_alloc, json_realloc, json_free, (void *)(uintptr_t)allocator };
+}
+
+enum {
+    NOT_ASKED = 0, /* a version of yyjson is never 0 */
+    PATCH_BITS = 8 /* 0x000A00 is 0.10.0 */
+};
+
+ki_status ki_json_check_library(ki_error *err) {
+    static _Atomic uint32_t loaded = NOT_ASKED;
+    uint32_t version = atomic_load_explicit(&loaded, memory_order_relaxed);
+    if (version == NOT_ASKED) {
+        version = yyjson_version();
+        atomic_store_explicit(&loaded, version, memory_order_relaxed);
+    }
+    if (version >> PATCH_BITS == YYJSON_VERSION_HEX >> PATCH_BITS)
+        return KI_OK;
+    return ki_error_set(err, KI_ERR_UNSUPPORTED,
+                        "the process has yyjson %u.%u.%u, and kinformer was built for %s: their structs may differ; "
+                        "build kinformer with KI_YYJSON_SOURCE, which gives it a yyjson of its own",
+                        version >> 16, version >> 8 & 0xff, version & 0xff, YYJSON_VERSION_STRING);
 }
 
 static ki_status parse_with(const yyjson_alc *alc, char *text, size_t size, yyjson_read_flag flags,
@@ -79,21 +100,8 @@ enum {
     ROOM_ALIGNMENT = 16
 };
 
-static size_t text_room(size_t size) {
-    return (size + YYJSON_PADDING_SIZE + ROOM_ALIGNMENT - 1) / ROOM_ALIGNMENT * ROOM_ALIGNMENT;
-}
-
 size_t ki_json_room_size(size_t size) {
-    return text_room(size) + TREE_HEAD + TREE_PER_BYTE * size;
-}
-
-ki_json_room ki_json_room_in(const ki_allocator *allocator, void *memory, size_t size) {
-    ki_json_room room = { .allocator = allocator,
-                          .text = memory,
-                          .tree = (char *)memory + text_room(size),
-                          .tree_size = TREE_HEAD + TREE_PER_BYTE * size };
-    memset(room.text + size, 0, YYJSON_PADDING_SIZE);
-    return room;
+    return size + YYJSON_PADDING_SIZE + ROOM_ALIGNMENT + TREE_HEAD + TREE_PER_BYTE * size;
 }
 
 /* The first block is the room's; further ones, and one that is too large, are the allocator's. */
@@ -123,11 +131,17 @@ static void room_free(void *context, void *memory) {
         ki_free(room->allocator, memory);
 }
 
-ki_status ki_json_room_parse(ki_json_room *room, size_t size, yyjson_doc **ret_doc, ki_error *err) {
+ki_status ki_json_room_parse(ki_json_room *room, const ki_allocator *allocator, char *memory, size_t size,
+                             yyjson_doc **ret_doc, ki_error *err) {
     if (size == 0)
         return ki_error_set(err, KI_ERR_PARSE, "not valid JSON: empty");
+    memset(memory + size, 0, YYJSON_PADDING_SIZE);
+    size_t tree_at = (size + YYJSON_PADDING_SIZE + ROOM_ALIGNMENT - 1) / ROOM_ALIGNMENT * ROOM_ALIGNMENT;
+    *room = (ki_json_room){ .allocator = allocator,
+                            .tree = memory + tree_at,
+                            .tree_size = TREE_HEAD + TREE_PER_BYTE * size };
     const yyjson_alc alc = { room_alloc, room_realloc, room_free, room };
-    return parse_with(&alc, room->text, size, YYJSON_READ_INSITU, ret_doc, err);
+    return parse_with(&alc, memory, size, YYJSON_READ_INSITU, ret_doc, err);
 }
 
 bool ki_json_is_deep(yyjson_doc *doc, size_t limit) {

@@ -57,38 +57,6 @@ typedef struct parts {
     ki_view_needs view; /* zero without a view */
 } parts;
 
-/* --- what the header needs ---------------------------------------------------------------------------------------- */
-
-static ki_status read_text(yyjson_val *object, ki_str member, const char *what, ki_str *ret_text, ki_error *err) {
-    yyjson_val *value = yyjson_obj_getn(object, member.data, member.size);
-    if (!value || yyjson_is_null(value)) {
-        *ret_text = KI_STR("");
-        return KI_OK;
-    }
-    if (!yyjson_is_str(value))
-        return ki_error_set(err, KI_ERR_PARSE, "%s is not a string", what);
-    *ret_text = (ki_str){ yyjson_get_str(value), yyjson_get_len(value) };
-    if (memchr(ret_text->data, '\0', ret_text->size))
-        return ki_error_set(err, KI_ERR_PARSE, "%s has a zero character", what);
-    return KI_OK;
-}
-
-static ki_status read_metadata(yyjson_val *metadata, parts *p, ki_error *err) {
-    ki_status status = read_text(metadata, KI_STR("name"), "metadata.name", &p->name, err);
-    if (!status)
-        status = read_text(metadata, KI_STR("namespace"), "metadata.namespace", &p->namespace, err);
-    if (!status)
-        status = read_text(metadata, KI_STR("uid"), "metadata.uid", &p->uid, err);
-    if (!status)
-        status = read_text(metadata, KI_STR("resourceVersion"), "metadata.resourceVersion", &p->resource_version, err);
-    if (!status && p->name.size == 0)
-        status = ki_error_set(err, KI_ERR_PARSE, "metadata.name is missing");
-    if (!status && p->resource_version.size > KI_OBJECT_RESOURCE_VERSION_MAX)
-        status = ki_error_set(err, KI_ERR_PARSE, "metadata.resourceVersion is longer than %d bytes",
-                              KI_OBJECT_RESOURCE_VERSION_MAX);
-    return status;
-}
-
 /* --- the body ----------------------------------------------------------------------------------------------------- */
 
 /* Finds the span of `"name":{…}` or `"name":[…]` in the text. `parsed` is the copy that the tree's strings point into:
@@ -149,8 +117,11 @@ static void set_front(parts *p, ki_str api_version, ki_str kind, bool is_all) {
 
 /* Makes the beginning of the body from what the text does not have. */
 static void make_front(yyjson_val *root, const given *g, parts *p) {
-    ki_str api_version = ki_str_of(yyjson_obj_get(root, "apiVersion") ? NULL : g->api_version);
-    ki_str kind = ki_str_of(yyjson_obj_get(root, "kind") ? NULL : g->kind);
+    ki_str api_version = KI_STR(""), kind = KI_STR("");
+    if (g->api_version && !yyjson_obj_get(root, "apiVersion"))
+        api_version = ki_str_of(g->api_version);
+    if (g->kind && !yyjson_obj_get(root, "kind"))
+        kind = ki_str_of(g->kind);
     p->to = p->json.size;
     p->from = api_version.size || kind.size; /* without the text's own '{' */
     if (p->from)
@@ -218,73 +189,52 @@ static void make_digest(parts *p) {
     p->digest = digest_of(before, after);
 }
 
-/* Returns the bytes of the body; 0 for the digest. */
-static size_t body_size(const parts *p) {
-    return p->has_content ? p->front_size + (p->to - p->from) - p->cut_size + p->is_open : 0;
-}
-
-static char *append(char *out, const char *text, size_t size) {
-    if (size)
-        memcpy(out, text, size);
-    return out + size;
-}
-
-static char *write_front(char *out, const parts *p) {
-    char *at = out;
-    *at++ = '{';
-    for (size_t i = 0; i < 2; i++) {
-        if (!p->front[i].size)
-            continue;
-        at = ki_json_string_write(append(at, front_names[i].data, front_names[i].size), p->front[i]);
-        *at++ = ',';
-    }
-    return out + p->front_size; /* before the brace, if there is no front; before the comma, if nothing follows */
-}
-
-static void write_body(char *out, const parts *p) {
-    size_t from = p->from;
+/* Writes the body, which has `size` bytes and a closing zero, or the digest. */
+static void write_body(char *out, const parts *p, size_t size) {
+    const char *end = out + size, *rest = p->json.data + p->from;
     if (!p->has_content) {
         memcpy(out, &p->digest, sizeof p->digest);
         return;
     }
-    out = write_front(out, p);
-    if (p->cut_size) {
-        out = append(out, p->json.data + from, p->cut_at - from);
-        from = p->cut_at + p->cut_size;
+    char *front = out;
+    if (p->front_size)
+        *out++ = '{';
+    for (size_t i = 0; i < 2 && p->front_size; i++) {
+        if (!p->front[i].size)
+            continue;
+        memcpy(out, front_names[i].data, front_names[i].size);
+        out = ki_json_string_write(out + front_names[i].size, p->front[i]);
+        *out++ = ',';
     }
-    out = append(out, p->json.data + from, p->to - from);
+    out = front + p->front_size; /* without the comma, if nothing follows */
+    if (p->cut_size) {
+        size_t before = p->cut_at - p->from;
+        memcpy(out, rest, before);
+        out += before;
+        rest += before + p->cut_size;
+    }
+    size_t left = (size_t)(p->json.data + p->to - rest);
+    memcpy(out, rest, left);
+    out += left;
     if (p->is_open)
         *out++ = '}';
+    KI_ASSERT(out == end);
+    (void)end;
     *out = '\0';
 }
 
 /* --- putting it together ------------------------------------------------------------------------------------------ */
 
-static void put(ki_object *obj, uint32_t *at, ki_str text) {
-    char *to = (char *)obj + *at;
-    memcpy(to, text.data, text.size);
-    to[text.size] = '\0';
-    *at += (uint32_t)text.size + 1;
-}
-
 static const char *at(const ki_object *obj, uint32_t place) {
     return (const char *)obj + place;
 }
 
-/* Returns the bytes of the block; `*ret_strings_at`: where its strings begin. */
-static size_t measure(const ki_object_format *format, const parts *p, size_t *ret_strings_at) {
-    size_t view_size = format->view ? (ki_view_size(format->view) + 7) / 8 * 8 : 0;
-    *ret_strings_at = KI_OBJECT_VIEW_AT + view_size + p->view.arrays;
-    size_t key_size = p->namespace.size + (p->namespace.size > 0) + p->name.size;
-    size_t body = p->has_content ? body_size(p) + 1 : sizeof p->digest; /* with its closing zero */
-    return *ret_strings_at + key_size + 1 + p->uid.size + 1 + p->resource_version.size + 1 + p->view.strings + body;
-}
-
-static void write_view(ki_object_format *format, ki_object *obj, const parts *p, size_t strings_at, uint32_t *next) {
+/* Writes the view, and its strings at `to`. Returns their end. */
+static char *write_view(ki_object_format *format, ki_object *obj, const parts *p, size_t strings_at, char *to) {
     KI_ASSERT(obj->group && obj->group->format == format);
     ki_view_room room = {
         .arrays = (char *)obj + strings_at - p->view.arrays,
-        .strings = (char *)obj + *next,
+        .strings = to,
         .texts = { [KI_VIEW_NAME] = ki_object_name(obj),
                    [KI_VIEW_NAMESPACE] = ki_object_namespace(obj),
                    [KI_VIEW_UID] = ki_object_uid(obj),
@@ -294,17 +244,22 @@ static void write_view(ki_object_format *format, ki_object *obj, const parts *p,
         .labels = { obj->group->labels, obj->group->label_count },
     };
     ki_view_fill(format->view, p->root, &p->view, (char *)obj + KI_OBJECT_VIEW_AT, &room);
-    *next = (uint32_t)(room.strings - (char *)obj);
     if (room.fits & ~atomic_load_explicit(&format->fits, memory_order_relaxed))
         atomic_fetch_or_explicit(&format->fits, room.fits, memory_order_relaxed);
     if (room.mismatches) {
         atomic_fetch_add_explicit(&format->mismatches, room.mismatches, memory_order_relaxed);
         atomic_fetch_or_explicit(&format->misfits, room.misfits, memory_order_relaxed);
     }
+    return room.strings;
 }
 
 static ki_status build(ki_object_format *format, parts *p, ki_object **ret_obj, ki_error *err) {
-    size_t strings_at, total = measure(format, p, &strings_at);
+    size_t view_size = format->view ? (ki_view_size(format->view) + 7) / 8 * 8 : 0;
+    size_t strings_at = KI_OBJECT_VIEW_AT + view_size + p->view.arrays;
+    size_t key_size = p->namespace.size + (p->namespace.size > 0) + p->name.size;
+    size_t strings = key_size + 1 + p->uid.size + 1 + p->resource_version.size + 1 + p->view.strings;
+    size_t body = p->has_content ? p->front_size + (p->to - p->from) - p->cut_size + p->is_open : 0;
+    size_t total = strings_at + strings + (p->has_content ? body + 1 : sizeof p->digest); /* with its closing zero */
     if (total > UINT32_MAX)
         return ki_error_set(err, KI_ERR_LIMIT, "the object takes more than 4 GiB");
     ki_object_group *group =
@@ -316,24 +271,24 @@ static ki_status build(ki_object_format *format, parts *p, ki_object **ret_obj, 
         return ki_error_no_memory(err, "storing an object");
     }
     memset(obj, 0, strings_at - p->view.arrays);
-    uint32_t next = (uint32_t)strings_at;
     ki_refcount_init(&obj->refs);
     obj->group = group;
-    obj->key_at = next & INT32_MAX; /* the limits of views bound what is before the key */
+    obj->key_at = (uint32_t)strings_at & INT32_MAX; /* the limits of views bound what is before the key */
     obj->is_partial = p->is_partial;
+    char *to = (char *)obj + strings_at;
     if (p->namespace.size) {
-        put(obj, &next, p->namespace);
-        ((char *)obj)[next - 1] = '/';
+        to = stpcpy(to, p->namespace.data);
+        *to++ = '/';
     }
-    put(obj, &next, p->name);
-    put(obj, &next, p->uid);
-    put(obj, &next, p->resource_version);
+    to = stpcpy(to, p->name.data) + 1;
+    to = stpcpy(to, p->uid.data) + 1;
+    to = stpcpy(to, p->resource_version.data) + 1;
     if (format->view && p->root)
-        write_view(format, obj, p, strings_at, &next);
-    obj->body_at = next;
-    obj->body_size = (uint32_t)body_size(p) & INT32_MAX; /* the text has 1 GiB at most */
-    write_body((char *)obj + next, p);
-    KI_ASSERT(next <= total && obj->key_at >= KI_OBJECT_VIEW_AT && obj->body_at > obj->key_at);
+        to = write_view(format, obj, p, strings_at, to);
+    obj->body_at = (uint32_t)(to - (char *)obj);
+    obj->body_size = (uint32_t)body & INT32_MAX; /* the text has 1 GiB at most */
+    write_body(to, p, body);
+    KI_ASSERT(obj->body_at <= total && obj->key_at >= KI_OBJECT_VIEW_AT && obj->body_at > obj->key_at);
     *ret_obj = obj;
     return KI_OK;
 }
@@ -342,11 +297,31 @@ static ki_status build(ki_object_format *format, parts *p, ki_object **ret_obj, 
 static ki_status read_identity(yyjson_val *root, yyjson_val *metadata, const given *g, parts *p, ki_error *err) {
     if (!yyjson_is_obj(metadata))
         return ki_error_set(err, KI_ERR_PARSE, "the object has no metadata");
-    ki_status status = read_metadata(metadata, p, err);
-    if (!status)
-        status = read_text(root, KI_STR("apiVersion"), "apiVersion", &p->api_version, err);
-    if (!status)
-        status = read_text(root, KI_STR("kind"), "kind", &p->kind, err);
+    struct {
+        yyjson_val *object;
+        const char *member, *prefix;
+        ki_str *to;
+    } texts[] = {
+        { metadata, "name", "metadata.", &p->name }, { metadata, "namespace", "metadata.", &p->namespace },
+        { metadata, "uid", "metadata.", &p->uid },   { metadata, "resourceVersion", "metadata.", &p->resource_version },
+        { root, "apiVersion", "", &p->api_version }, { root, "kind", "", &p->kind }
+    };
+    ki_status status = KI_OK;
+    for (size_t i = 0; !status && i < sizeof texts / sizeof *texts; i++) {
+        yyjson_val *value = yyjson_obj_get(texts[i].object, texts[i].member);
+        *texts[i].to = KI_STR("");
+        if (yyjson_is_str(value))
+            *texts[i].to = (ki_str){ yyjson_get_str(value), yyjson_get_len(value) };
+        else if (value && !yyjson_is_null(value))
+            status = ki_error_set(err, KI_ERR_PARSE, "%s%s is not a string", texts[i].prefix, texts[i].member);
+        if (memchr(texts[i].to->data, '\0', texts[i].to->size))
+            status = ki_error_set(err, KI_ERR_PARSE, "%s%s has a zero character", texts[i].prefix, texts[i].member);
+    }
+    if (!status && p->name.size == 0)
+        status = ki_error_set(err, KI_ERR_PARSE, "metadata.name is missing");
+    if (!status && p->resource_version.size > KI_OBJECT_RESOURCE_VERSION_MAX)
+        status = ki_error_set(err, KI_ERR_PARSE, "metadata.resourceVersion is longer than %d bytes",
+                              KI_OBJECT_RESOURCE_VERSION_MAX);
     if (status) {
         if (p->name.size && err)
             ki_error_prefix(err, "%.*s%s%.*s", (int)p->namespace.size, p->namespace.size ? p->namespace.data : "",
@@ -415,16 +390,6 @@ static ki_status from_tree(ki_object_format *format, yyjson_val *root, const cha
     return status;
 }
 
-static ki_str trim(ki_str text) {
-    while (text.size && strchr(" \t\r\n", text.data[0]) && text.data[0]) {
-        text.data++;
-        text.size--;
-    }
-    while (text.size && strchr(" \t\r\n", text.data[text.size - 1]) && text.data[text.size - 1])
-        text.size--;
-    return text;
-}
-
 /* Finds the inside of the brackets of managedFields without parsing. They are a large part of an object, and are
  * dropped. What has their name elsewhere is found, too: the parsed copy shows it. */
 static span find_skip(ki_str json) {
@@ -459,19 +424,12 @@ static bool is_compact(ki_str json, span skip, size_t *ret_opened) {
 
 /* --- what is parsed of valid text --------------------------------------------------------------------------------- */
 
-/* Returns true if the object is made with what is inside the container. `name` is empty for one of the object's own
- * members. */
-static bool is_parsed(const ki_object_format *format, ki_str outer, ki_str name) {
-    bool is_metadata = ki_str_equals(outer, "metadata");
-    if (is_metadata && (!name.size || ki_str_equals(name, "labels")))
-        return true;
-    return format->view && ki_view_enters(format->view, outer, name);
-}
-
-/* Finds the insides of the containers that nobody reads, of valid text. Short ones are parsed sooner than left out. */
-static void find_gaps(const ki_object_format *format, ki_str json, const ki_json_outline *outline, span skip,
+/* Finds the insides of the containers that nobody reads, of valid text. Short ones are parsed sooner than left out.
+ * Returns false if `skip` (size 0: none) is not one of them. */
+static bool find_gaps(const ki_object_format *format, ki_str json, const ki_json_outline *outline, span skip,
                       gaps *found) {
     ki_str outer = KI_STR("");
+    bool in_metadata = false;
     struct {
         size_t at, gaps; /* its opening bracket, and the gaps before that */
     } opened[KI_JSON_OUTLINE_DEPTH + 1] = { { 0, 0 } };
@@ -483,15 +441,18 @@ static void find_gaps(const ki_object_format *format, ki_str json, const ki_json
             depth++;
             opened[depth].at = at;
             opened[depth].gaps = found->count;
-            if (depth == 2)
+            if (depth == 2) {
                 outer = ki_json_text_name_before(json, at);
+                in_metadata = ki_str_equal(outer, KI_STR("metadata"));
+            }
             continue;
         }
         span inside = { opened[depth].at + 1, at - opened[depth].at - 1 };
         bool is_gap = skip.size && inside.at == skip.at;
-        if (!is_gap && inside.size >= GAP_MIN && outer.size) {
-            ki_str name = depth == 2 ? outer : ki_json_text_name_before(json, opened[depth].at);
-            is_gap = name.size && !is_parsed(format, outer, depth == 2 ? KI_STR("") : name);
+        if (!is_gap && inside.size >= GAP_MIN && outer.size && !(in_metadata && depth == 2)) {
+            ki_str name = depth == 2 ? KI_STR("") : ki_json_text_name_before(json, opened[depth].at);
+            is_gap = (depth == 2 || name.size) && !(in_metadata && ki_str_equal(name, KI_STR("labels"))) &&
+                     !(format->view && ki_view_enters(format->view, outer, name));
         }
         if (is_gap) {
             found->count = opened[depth].gaps;
@@ -499,53 +460,48 @@ static void find_gaps(const ki_object_format *format, ki_str json, const ki_json
         }
         depth--;
     }
+    bool has_skip = !skip.size;
+    for (size_t i = 0; i < found->count && !has_skip; i++)
+        has_skip = found->spans[i].at == skip.at;
+    return has_skip;
 }
 
-static bool has_gap(const gaps *all, span wanted) {
-    for (size_t i = 0; i < all->count; i++)
-        if (all->spans[i].at == wanted.at)
-            return true;
-    return wanted.size == 0;
-}
-
-/* Copies the text without the gaps. */
-static void copy_between(char *out, ki_str json, const gaps *without) {
-    size_t from = 0;
-    for (size_t i = 0; i < without->count; i++) {
-        out = append(out, json.data + from, without->spans[i].at - from);
-        from = without->spans[i].at + without->spans[i].size;
-    }
-    (void)append(out, json.data + from, json.size - from);
-}
-
-/* Parses a copy of the text in place, and makes the object. `opened`: brackets of the text, which cannot nest deeper
- * than that. */
+/* Parses a copy of the text in place, without the gaps, and makes the object. `opened`: brackets of the text, which
+ * cannot nest deeper than that. */
 static ki_status from_copy(ki_object_format *format, ki_str json, span skip, const gaps *without, size_t opened,
                            const given *g, ki_object **ret_obj, ki_error *err) {
     const ki_allocator *allocator = &format->allocator;
-    size_t size = json.size;
+    size_t size = json.size, from = 0;
     for (size_t i = 0; i < without->count; i++)
         size -= without->spans[i].size;
-    ki_buffer own, *memory = g->scratch ? g->scratch : &own;
-    ki_buffer_init(&own, allocator, 0);
+    ki_buffer own, *memory = g->scratch;
+    if (!memory) {
+        memory = &own;
+        ki_buffer_init(memory, allocator, 0);
+    }
     if (ki_buffer_reserve(memory, ki_json_room_size(size))) {
         ki_buffer_reset(memory, 0);
         return ki_error_no_memory(err, "parsing an object");
     }
-    ki_json_room room = ki_json_room_in(allocator, memory->data, size);
-    copy_between(room.text, json, without);
+    char *text = memory->data, *to = text;
+    for (size_t i = 0; i < without->count; i++) {
+        memcpy(to, json.data + from, without->spans[i].at - from);
+        to += without->spans[i].at - from;
+        from = without->spans[i].at + without->spans[i].size;
+    }
+    memcpy(to, json.data + from, json.size - from);
+    ki_json_room room;
     yyjson_doc *doc = NULL;
-    ki_status status = ki_json_room_parse(&room, size, &doc, err);
+    ki_status status = ki_json_room_parse(&room, allocator, text, size, &doc, err);
     bool may_be_deep = g->is_from_server && opened > KI_JSON_DEPTH_MAX;
     if (!status && may_be_deep && ki_json_is_deep(doc, KI_JSON_DEPTH_MAX))
         status = ki_error_set(err, KI_ERR_LIMIT, "the object is nested deeper than %d", KI_JSON_DEPTH_MAX);
     if (!status) {
         parts p = { .json = json, .skip = skip, .gaps = without };
-        status = from_tree(format, yyjson_doc_get_root(doc), room.text, g, &p, ret_obj, err);
+        status = from_tree(format, yyjson_doc_get_root(doc), text, g, &p, ret_obj, err);
     }
     yyjson_doc_free(doc);
     ki_buffer_reset(memory, g->scratch ? KI_OBJECT_SCRATCH_KEEP : 0);
-    ki_buffer_free(&own);
     return status;
 }
 
@@ -569,39 +525,34 @@ static ki_status from_spaced(ki_object_format *format, ki_str json, const given 
     return status;
 }
 
-/* Makes the object from JSON whose form is assumed. Sets `*ret_is_made`, or leaves it false: the form is another one.
- * Without memory the other ways would fail, too. */
-static ki_status from_assumed(ki_object_format *format, ki_str json, span skip, const gaps *without, size_t opened,
-                              const given *g, ki_object **ret_obj, bool *ret_is_made, ki_error *err) {
-    ki_status status = from_copy(format, json, skip, without, opened, g, ret_obj, NULL);
-    *ret_is_made = status == KI_OK;
-    return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, "making an object") : KI_OK;
-}
-
 static ki_status from_json(ki_object_format *format, ki_str json, const given *g, ki_object **ret_obj, ki_error *err) {
-    json = trim(json);
+    while (json.size && strchr(" \t\r\n", json.data[0]) && json.data[0]) {
+        json.data++;
+        json.size--;
+    }
+    while (json.size && strchr(" \t\r\n", json.data[json.size - 1]) && json.data[json.size - 1])
+        json.size--;
     if (json.size > KI_OBJECT_TEXT_MAX)
         return ki_error_set(err, KI_ERR_LIMIT, "the object's JSON has more than 1 GiB");
     const span none = { 0, 0 };
     span skip = none;
     ki_json_outline outline;
     gaps without;
+    size_t opened;
     if (g->is_from_server && !format->reads_managed_fields)
         skip = find_skip(json);
-    /* An error can be that of a wrong span. */
-    bool is_made = false;
-    ki_status status = KI_OK;
-    if (g->is_from_server && ki_json_is_valid(json, skip.at, skip.size, &outline)) {
-        find_gaps(format, json, &outline, skip, &without);
-        if (has_gap(&without, skip))
-            status = from_assumed(format, json, skip, &without, 0, g, ret_obj, &is_made, err);
-    }
-    size_t opened;
+    /* The form of the text is assumed: an error can be that of a wrong span. */
+    ki_status status = KI_ERR_PARSE;
+    if (g->is_from_server && ki_json_is_valid(json, skip.at, skip.size, &outline) &&
+        find_gaps(format, json, &outline, skip, &without))
+        status = from_copy(format, json, skip, &without, 0, g, ret_obj, NULL);
     without = (gaps){ 1, { skip } };
-    if (!status && !is_made && skip.size && is_compact(json, skip, &opened))
-        status = from_assumed(format, json, skip, &without, opened, g, ret_obj, &is_made, err);
-    if (status || is_made)
-        return status;
+    if (status && status != KI_ERR_NO_MEMORY && skip.size && is_compact(json, skip, &opened))
+        status = from_copy(format, json, skip, &without, opened, g, ret_obj, NULL);
+    if (status == KI_ERR_NO_MEMORY) /* the other ways would fail, too */
+        return ki_error_no_memory(err, "making an object");
+    if (!status)
+        return KI_OK;
     without.count = 0;
     if (!is_compact(json, none, &opened))
         return from_spaced(format, json, g, ret_obj, err);

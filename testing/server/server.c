@@ -6,7 +6,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/base/options.h"
-#include "src/object/json_library.h"
+#include "src/object/json.h"
 #include "testing/control/documents.h"
 #include "testing/faults/fault.h"
 #include "testing/server/own_request.h"

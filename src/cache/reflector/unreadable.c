@@ -203,15 +203,15 @@ static void set_listed(ki_unreadable *unreadable, ki_unreadable_mark *mark, int 
 /* Called after each change of a mark. */
 static void note_changed(ki_unreadable *unreadable, ki_unreadable_mark *mark) {
     KI_HELD(&unreadable->mutex);
-    unreadable->shown -= ki_heap_has(&mark->node);
+    unreadable->shown -= mark->node.is_in;
     if (mark->is_settled)
         ki_heap_remove(&unreadable->first, &mark->node);
-    else if (!ki_heap_has(&mark->node))
+    else if (!mark->node.is_in)
         ki_heap_put(&unreadable->first, &mark->node, 0, mark->sequence);
-    unreadable->shown += ki_heap_has(&mark->node);
+    unreadable->shown += mark->node.is_in;
     set_listed(unreadable, mark, KI_UNREADABLE_OPEN, mark->until[0] == '\0');
     set_listed(unreadable, mark, KI_UNREADABLE_SETTLED, mark->is_settled);
-    KI_ASSERT(mark->is_settled != ki_heap_has(&mark->node) && unreadable->shown <= unreadable->marks.by_key.count);
+    KI_ASSERT(mark->is_settled != mark->node.is_in && unreadable->shown <= unreadable->marks.by_key.count);
 }
 
 /* Returns the mark that an object has or shares. Caller holds the mutex. */

@@ -15,9 +15,9 @@ TEST(nodes_come_out_by_rank_and_ties_by_sequence) {
     static ki_heap_node nodes[COUNT];
     ki_heap heap = { .first = NULL };
     for (int i = 0; i < COUNT; i++) {
-        assert_false(ki_heap_has(&nodes[i]));
+        assert_false(nodes[i].is_in);
         ki_heap_put(&heap, &nodes[i], i * 7919 % 101 - 50, (uint64_t)i);
-        assert_true(ki_heap_has(&nodes[i]));
+        assert_true(nodes[i].is_in);
     }
     const ki_heap_node *last = NULL;
     for (int i = 0; i < COUNT; i++) {
@@ -25,7 +25,7 @@ TEST(nodes_come_out_by_rank_and_ties_by_sequence) {
         assert_non_null(first);
         assert_true(!last || is_before(last, first));
         ki_heap_remove(&heap, first);
-        assert_false(ki_heap_has(first));
+        assert_false(first->is_in);
         last = first;
     }
     assert_null(heap.first);
@@ -47,18 +47,18 @@ TEST(any_node_may_be_removed_or_changed) {
     for (unsigned turn = 0; turn < 20000; turn++) {
         random = random * 1664525 + 1013904223;
         ki_heap_node *node = &nodes[(random >> 8) % COUNT];
-        if (!ki_heap_has(node) || random & 64) {
+        if (!node->is_in || random & 64) {
             ki_heap_put(&heap, node, random >> 20, turn);
             assert_int_equal(node->rank, random >> 20);
         } else {
             ki_heap_remove(&heap, node);
             ki_heap_remove(&heap, node);
-            assert_false(ki_heap_has(node));
+            assert_false(node->is_in);
         }
         const ki_heap_node *least = NULL;
         size_t count = 0;
         for (int i = 0; i < COUNT; i++) {
-            if (!ki_heap_has(&nodes[i]))
+            if (!nodes[i].is_in)
                 continue;
             count++;
             if (!least || is_before(&nodes[i], least))

@@ -83,7 +83,7 @@ TEST(a_list_is_reported_in_its_order_what_is_gone_first) {
         /* What is gone comes in no particular order. */
         char *gone = strstr(h.notes, "?c=5 ?a=6");
         if (gone)
-            memcpy(gone, "?a=6 ?c=5", 10);
+            memcpy(gone, "?a=6 ?c=5", strlen("?a=6 ?c=5"));
         if (i == 1)
             expect_any_order(&h, cases[i].notes);
         else

@@ -167,7 +167,7 @@ CONTROLLER_TEST(handlers_resyncs_and_indexes_see_one_informer) {
     events[0] = '\0';
     assert_int_equal(ki_informer_add_handler(informer, &noting, NULL, NULL, NULL, NULL), KI_OK);
     stage_settle(&stage);
-    expect_events("+a/xi +b/yi");
+    expect_events(events[1] == 'a' ? "+a/xi +b/yi" : "+b/yi +a/xi"); /* in no particular order */
     ki_snapshot *snapshot = ki_informer_snapshot(informer);
     assert_int_equal(ki_snapshot_count_by_index(snapshot, "name", "y"), 1);
     ki_snapshot_free(snapshot);
