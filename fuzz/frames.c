@@ -156,7 +156,7 @@ static void read_frames(reading *self) {
         fuzz_check(frame == KI_FRAME_INVALID || chunk.size == 0);
         free(copy);
     }
-    note(self, frame == KI_FRAME_INVALID, ki_framer_is_partial(&framer), KI_STR(""));
+    note(self, frame == KI_FRAME_INVALID, framer.in_value, KI_STR(""));
     ki_framer_free(&framer);
 }
 

@@ -229,7 +229,7 @@ static void check_packed(ki_str text, yyjson_val *root) {
     ki_value json = KI_VALUE_INIT, field = KI_VALUE_INIT;
     fuzz_check(!ki_object_from_json(format, text, API_VERSION, KIND, &obj, NULL));
     ki_object_format_train(format, &obj, 1, SIZE_MAX);
-    ki_object *packed = ki_object_pack(obj);
+    ki_object *packed = ki_object_pack(ki_object_ref(obj));
     fuzz_check(ki_object_is_same_state(obj, packed) && ki_object_is_same_state(packed, obj));
     fuzz_check(!ki_object_json(obj, &json, NULL) && is_body(packed, json.text, json.text_size));
     check_header(packed, root);

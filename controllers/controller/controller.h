@@ -208,8 +208,11 @@ ki_reconcile *ki_reconcile_take(ki_controller *controller);
 /* Returns a reconcile that was not started to `unused`. */
 void ki_reconcile_give_back(ki_reconcile *call);
 /* Calls the program's function for a key that the queue handed out. Puts the key back instead if the controller stops
- * or this process leads no more. */
-void ki_reconcile_run(ki_reconcile *call, const char *key);
+ * or this process leads no more. Returns true if the reconcile has ended: the caller puts the struct back. */
+bool ki_reconcile_run(ki_reconcile *call, const char *key);
+/* Returns a reconcile that has ended to `unused`. The controller may be freed after the unlock. Caller holds the
+ * mutex. */
+void ki_reconcile_put_ended(ki_reconcile *call);
 
 /* controller_metrics.c */
 void ki_controller_visit_metrics(const ki_component *component, const ki_metrics_visit *to);

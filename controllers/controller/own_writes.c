@@ -344,7 +344,7 @@ static ki_own_writes *new_writes(ki_controller *controller) {
 
 void ki_own_writes_begin(ki_reconcile *call) {
     ki_controller *controller = call->controller;
-    if (!call->writes && controller->given.waits_for_writes)
+    if (!call->writes)
         call->writes = new_writes(controller);
     call->term.log = call->writes ? &call->writes->log : NULL;
 }

@@ -33,8 +33,8 @@ typedef struct ki_own_writes {
     ki_informer *awaited; /* calls back; NULL: none */
 } ki_own_writes;
 
-/* A reconcile begins: sets call->writes and the log of call->term. Without memory both are NULL. The thread of the
- * reconcile. */
+/* A reconcile begins whose controller waits for its writes: sets call->writes and the log of call->term. Without memory
+ * both are NULL. The thread of the reconcile. */
 void ki_own_writes_begin(ki_reconcile *call);
 /* A reconcile ends. Returns true if its key must wait: the loop then calls ki_workqueue_done. The thread that ends the
  * reconcile. */

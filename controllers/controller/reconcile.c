@@ -6,6 +6,7 @@
  * key that is being processed. */
 #include "controllers/controller/controller.h"
 
+#include "controllers/workqueue/workqueue.h"
 #include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
@@ -33,7 +34,8 @@ static void put_unused(ki_reconcile *call) {
     ki_controller *controller = call->controller;
     call->next = controller->unused;
     controller->unused = call;
-    ki_controller_note_change(controller);
+    if (controller->threads.waiting > 0 || atomic_load(&controller->is_stopping))
+        ki_controller_note_change(controller);
 }
 
 void ki_reconcile_give_back(ki_reconcile *call) {
@@ -41,6 +43,16 @@ void ki_reconcile_give_back(ki_reconcile *call) {
     ki_mutex_lock(&controller->mutex);
     put_unused(call);
     ki_mutex_unlock(&controller->mutex);
+}
+
+void ki_reconcile_put_ended(ki_reconcile *call) {
+    ki_controller *controller = call->controller;
+    KI_HELD(&controller->mutex);
+    KI_ASSERT(controller->running > 0);
+    controller->running--;
+    if (!ki_engine_is_threaded(controller->engine))
+        ki_task_post(&controller->tasks.work); /* a ready key may have waited for a free struct */
+    put_unused(call);
 }
 
 /* --- the end ------------------------------------------------------------------------------------------------------ */
@@ -52,30 +64,27 @@ static void queue_again(const ki_reconcile *call, ki_add_options options) {
     (void)ki_workqueue_add_with(queue, call->key, &options);
 }
 
-/* Queues the key again if the result asks for it. Forgets the failures of a key unless they delay it. */
-static void apply_result(const ki_reconcile *call) {
+/* Queues the key again if the result asks for it. Returns true if the failures of the key are to be forgotten: they are
+ * kept while they delay it. */
+static bool apply_result(const ki_reconcile *call) {
     if (call->status ? !call->is_terminal : call->result == KI_RECONCILE_REQUEUE) {
         queue_again(call, KI_ADD_OPTIONS(.rate_limited = true));
-        return;
+        return false;
     }
-    ki_workqueue_forget(call->controller->queue, call->key);
     if (!call->status && call->result == KI_RECONCILE_REQUEUE_AFTER)
         queue_again(call, KI_ADD_OPTIONS(.after_ms = call->delay_ms > 0 ? call->delay_ms : 0));
+    return true;
 }
 
-/* Ends the key's processing, or has it wait for the reconcile's writes, and frees the struct. The controller may be
- * freed afterwards. */
-static void release(ki_reconcile *call) {
-    ki_controller *controller = call->controller;
-    if (!ki_own_writes_end(call))
-        (void)ki_workqueue_done(controller->queue, call->key);
-    ki_mutex_lock(&controller->mutex);
-    KI_ASSERT(controller->running > 0);
-    controller->running--;
-    if (!ki_engine_is_threaded(controller->engine))
-        ki_task_post(&controller->tasks.work); /* a ready key may have waited for a free struct */
-    put_unused(call);
-    ki_mutex_unlock(&controller->mutex);
+/* Ends the key's processing, or has it wait for the reconcile's writes. */
+static void end_key(ki_reconcile *call, bool forgets) {
+    ki_workqueue *queue = call->controller->queue;
+    if (forgets && call->writes) { /* their end can free the key */
+        ki_workqueue_forget(queue, call->key);
+        forgets = false;
+    }
+    if (!call->writes || !ki_own_writes_end(call))
+        (void)ki_workqueue_finish(queue, call->key, forgets);
 }
 
 static ki_controller_count count_of(const ki_reconcile *call) {
@@ -98,7 +107,8 @@ static void note_failure(const ki_reconcile *call) {
     ki_mutex_unlock(&controller->mutex);
 }
 
-/* Counts the reconcile if it has ended; returns true then. Caller holds the mutex, and calls end() after the unlock. */
+/* Counts the reconcile if it has ended; returns true then. Caller holds the mutex, calls end() after the unlock, and
+ * then puts the struct back. */
 static bool count_if_ended(const ki_reconcile *call) {
     KI_HELD(&call->controller->mutex);
     KI_ASSERT(!call->is_finished || call->is_deferred);
@@ -107,7 +117,7 @@ static bool count_if_ended(const ki_reconcile *call) {
         return false;
     ki_controller_count_end(controller, count_of(call), call->status && call->is_terminal,
                             ki_engine_now(controller->engine) - call->started_at);
-    if (!call->status)
+    if (!call->status && controller->results.failures.count)
         ki_failures_remove(&controller->results.failures, call->key);
     return true;
 }
@@ -127,8 +137,7 @@ static void end(ki_reconcile *call) {
                      is_retried ? "retried later" : "not retried");
     if (call->status)
         note_failure(call);
-    apply_result(call);
-    release(call);
+    end_key(call, apply_result(call));
 }
 
 /* --- the function ------------------------------------------------------------------------------------------------- */
@@ -146,7 +155,7 @@ static bool begin(ki_reconcile *call, const char *key) {
     bool may_begin =
         !atomic_load(&controller->is_stopping) && atomic_load(&controller->leads) && ki_term_lasts(&call->term);
     ki_mutex_unlock(&controller->mutex);
-    if (may_begin)
+    if (may_begin && controller->given.waits_for_writes)
         ki_own_writes_begin(call);
     return may_begin;
 }
@@ -174,13 +183,13 @@ static void take_error(ki_reconcile *call, ki_status status, const ki_error *err
         (void)ki_error_set(&call->err, status, "%s", ki_status_name(status));
 }
 
-void ki_reconcile_run(ki_reconcile *call, const char *key) {
+bool ki_reconcile_run(ki_reconcile *call, const char *key) {
     ki_controller *controller = call->controller;
     ki_error err = KI_ERROR_INIT;
     if (!begin(call, key)) {
         queue_again(call, KI_ADD_OPTIONS(.after_ms = 0));
-        release(call);
-        return;
+        end_key(call, false);
+        return true;
     }
     call->started_at = ki_engine_now(controller->engine);
     ki_status status = call_program(call, &err);
@@ -193,6 +202,7 @@ void ki_reconcile_run(ki_reconcile *call, const char *key) {
     ki_mutex_unlock(&controller->mutex);
     if (ends)
         end(call);
+    return ends;
 }
 
 /* --- public functions --------------------------------------------------------------------------------------------- */
@@ -229,8 +239,12 @@ void ki_reconcile_finish(ki_reconcile *call, const ki_error *cause) {
     }
     bool ends = is_first && count_if_ended(call);
     ki_mutex_unlock(&controller->mutex);
-    if (ends)
-        end(call);
+    if (!ends)
+        return;
+    end(call);
+    ki_mutex_lock(&controller->mutex);
+    ki_reconcile_put_ended(call);
+    ki_mutex_unlock(&controller->mutex); /* the controller may be freed afterwards */
 }
 
 const char *ki_reconcile_key(const ki_reconcile *call) {

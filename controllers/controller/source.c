@@ -181,16 +181,12 @@ ki_status ki_source_catch_up(ki_source *source, bool *ret_more) {
 
 /* --- events ------------------------------------------------------------------------------------------------------- */
 
-static int priority_of(const ki_event *event) {
-    bool is_unchanged = event->is_resync || (event->old && strcmp(ki_object_resource_version(event->old),
-                                                                  ki_object_resource_version(event->obj)) == 0);
-    return event->is_in_initial_list || is_unchanged ? KI_PRIORITY_LOW : 0;
-}
-
 static void queue_event(ki_source *source, const ki_event *event) {
     if (source->predicate && !source->predicate(event, source->user))
         return;
-    int priority = priority_of(event);
+    bool is_unchanged = event->is_resync || (event->old && strcmp(ki_object_resource_version(event->old),
+                                                                  ki_object_resource_version(event->obj)) == 0);
+    int priority = event->is_in_initial_list || is_unchanged ? KI_PRIORITY_LOW : 0;
     bool is_by_key = !source->map && !source->by_owner; /* the old object has the same key */
     if (event->old && !is_by_key && queue_keys(source, event->old, priority))
         remember(source, event->old, false);

@@ -16,11 +16,14 @@ static bool is_leader(const ki_controller *controller) {
 
 /* --- threads ------------------------------------------------------------------------------------------------------ */
 
-/* Waits until a reconcile may start, and takes a free one; NULL if the controller stops. */
-static ki_reconcile *wait_for_call(ki_controller *controller) {
+/* Puts `ended` back (NULL: none). Waits until a reconcile may start, and takes a free one; NULL if the controller
+ * stops. */
+static ki_reconcile *wait_for_call(ki_controller *controller, ki_reconcile *ended) {
     KI_ASSERT(!ki_engine_on_loop(controller->engine));
     ki_reconcile *call = NULL;
     ki_mutex_lock(&controller->mutex);
+    if (ended)
+        ki_reconcile_put_ended(ended);
     controller->threads.waiting++;
     while (!atomic_load(&controller->is_stopping)) {
         bool may_begin = controller->state.may_work && controller->unused;
@@ -38,14 +41,15 @@ static ki_reconcile *wait_for_call(ki_controller *controller) {
 }
 
 static void work(ki_controller *controller) {
-    ki_reconcile *call;
-    while ((call = wait_for_call(controller))) {
+    ki_reconcile *call = NULL;
+    while ((call = wait_for_call(controller, call))) {
         const char *key = ki_workqueue_get(controller->queue, -1, NULL);
         if (!key) {
             ki_reconcile_give_back(call);
             return;
         }
-        ki_reconcile_run(call, key);
+        if (!ki_reconcile_run(call, key))
+            call = NULL;
     }
 }
 
@@ -124,5 +128,9 @@ void ki_controller_take_turn(ki_task *task, void *user) {
         return; /* on_ready posts the task */
     }
     ki_task_post(task);
-    ki_reconcile_run(call, key);
+    if (!ki_reconcile_run(call, key))
+        return;
+    ki_mutex_lock(&controller->mutex);
+    ki_reconcile_put_ended(call);
+    ki_mutex_unlock(&controller->mutex);
 }

@@ -133,7 +133,7 @@ static ki_status add_locked(ki_workqueue *queue, ki_str key, const ki_add_option
     ki_work_item *item = item_of(queue, key);
     if (!item)
         return KI_ERR_NO_MEMORY;
-    int64_t delay_ns = ki_work_delay_ns(options->after_ms);
+    int64_t delay_ns = options->after_ms > 0 ? ki_work_delay_ns(options->after_ms) : 0;
     if (options->rate_limited) {
         int64_t limited_ns = count_failure(queue, item, now);
         delay_ns = is_delayed && delay_ns < limited_ns ? delay_ns : limited_ns;

@@ -64,18 +64,6 @@ void ki_work_observe(ki_histogram *durations, int64_t duration_ns) {
     ki_histogram_observe(durations, &work_duration, duration_ns); /* both histograms have the same bounds */
 }
 
-size_t *ki_work_depth_of(ki_workqueue *queue, int priority) {
-    KI_HELD(&queue->lock);
-    KI_ASSERT(queue->by_priority && queue->counts.depth_count <= KI_WORK_PRIORITIES + 1);
-    ki_work_depth *depths = queue->counts.depths;
-    size_t at = 0;
-    while (at < queue->counts.depth_count && at < KI_WORK_PRIORITIES && depths[at].priority != priority)
-        at++;
-    if (at == queue->counts.depth_count)
-        depths[queue->counts.depth_count++].priority = priority;
-    return &depths[at].count;
-}
-
 /* --- samples ------------------------------------------------------------------------------------------------------ */
 
 static double age(int64_t ns) {

@@ -1,4 +1,6 @@
 /* processing.c: hands keys to workers (get) and takes them back (done); forget, num_requeues, priority, length. */
+#include "controllers/workqueue/workqueue.h"
+
 #include "controllers/workqueue/parts.h"
 
 #include "src/base/assert.h"
@@ -74,9 +76,14 @@ const void *ki_workqueue_get(ki_workqueue *queue, int64_t timeout_ms, ki_error *
     return NULL;
 }
 
-ki_status ki_workqueue_done(ki_workqueue *queue, const void *key) {
-    if (!queue)
-        return KI_ERR_INVALID;
+static void forget_failures(ki_workqueue *queue, ki_work_item *item) {
+    KI_HELD(&queue->lock);
+    KI_ASSERT(!item->failures || queue->counts.failing > 0);
+    queue->counts.failing -= item->failures > 0;
+    item->failures = 0;
+}
+
+ki_status ki_workqueue_finish(ki_workqueue *queue, const void *key, bool forgets) {
     if (ki_engine_is_forked(queue->engine))
         return KI_ERR_STATE;
     int64_t now = ki_work_now(queue);
@@ -92,13 +99,20 @@ ki_status ki_workqueue_done(ki_workqueue *queue, const void *key) {
     queue->counts.started_sum -= (uint64_t)item->started_at;
     if (queue->is_measured)
         ki_work_observe(&queue->counts.work_duration, now - item->started_at);
+    if (forgets)
+        forget_failures(queue, item);
     if (item->is_dirty)
         ki_work_push_ready(queue, item);
     else
         ki_work_release(queue, item);
-    ki_work_note_drained(queue);
+    if (queue->shutdown.is_begun)
+        ki_work_note_drained(queue);
     ki_work_unlock(queue);
     return KI_OK;
+}
+
+ki_status ki_workqueue_done(ki_workqueue *queue, const void *key) {
+    return queue ? ki_workqueue_finish(queue, key, false) : KI_ERR_INVALID;
 }
 
 int ki_workqueue_priority(const ki_workqueue *queue, const void *key) {
@@ -126,9 +140,7 @@ void ki_workqueue_forget(ki_workqueue *queue, const void *key) {
     ki_mutex_lock_short(&queue->lock);
     ki_work_item *item = ki_work_find(queue, key);
     if (item) {
-        KI_ASSERT(!item->failures || queue->counts.failing > 0);
-        queue->counts.failing -= item->failures > 0;
-        item->failures = 0;
+        forget_failures(queue, item);
         ki_work_release(queue, item);
     }
     ki_work_unlock(queue);

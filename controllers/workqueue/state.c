@@ -52,6 +52,20 @@ void ki_work_list_remove(ki_work_list *list, ki_work_item *item) {
     KI_ASSERT((list->first != NULL) == (list->count > 0));
 }
 
+/* --- counts ------------------------------------------------------------------------------------------------------- */
+
+size_t *ki_work_depth_of(ki_workqueue *queue, int priority) {
+    KI_HELD(&queue->lock);
+    KI_ASSERT(queue->by_priority && queue->counts.depth_count <= KI_WORK_PRIORITIES + 1);
+    ki_work_depth *depths = queue->counts.depths;
+    size_t at = 0;
+    while (at < queue->counts.depth_count && at < KI_WORK_PRIORITIES && depths[at].priority != priority)
+        at++;
+    if (at == queue->counts.depth_count)
+        depths[queue->counts.depth_count++].priority = priority;
+    return &depths[at].count;
+}
+
 /* --- what must hold ----------------------------------------------------------------------------------------------- */
 
 /* Do the states of an item agree with each other, and with the counts of the queue? */

@@ -76,8 +76,8 @@ size_t ki_str_control_size(const char *text) {
 }
 
 /* Takes eight bytes at a time, then those that are left, then the size. Each step multiplies the hash to 128 bits and
- * folds the halves, as foldhash does: every bit of the input affects every bit of the hash. Bytes are read little-endian
- * on every machine, so that tests agree between machines. */
+ * folds the halves, as foldhash does: every bit of the input affects every bit of the hash. Bytes are read
+ * little-endian on every machine, so that tests agree between machines. */
 uint64_t ki_hash(const void *data, size_t size, uint64_t seed) {
     const unsigned char *at = data;
     const uint64_t factor = UINT64_C(0xe7037ed1a0b428db);

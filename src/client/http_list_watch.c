@@ -256,15 +256,6 @@ static ki_status on_item(ki_str item, void *user) {
     return status;
 }
 
-static ki_status take_change(http_call *call, const ki_watch_event *event) {
-    ki_object *obj;
-    ki_status status = make_object(call, event->object, event->type == KI_EVENT_DELETE, event->is_assumed, &obj);
-    if (obj)
-        call->watch_handler.on_event(event->type, obj, call->watch_handler.user);
-    ki_object_unref(obj);
-    return status;
-}
-
 static ki_status take_bookmark(http_call *call, ki_str object) {
     ki_watch_meta meta;
     ki_error err = KI_ERROR_INIT;
@@ -294,9 +285,15 @@ static ki_status take_error(http_call *call, ki_str object) {
 }
 
 static ki_status take_event(http_call *call, const ki_watch_event *event) {
+    ki_object *obj;
+    ki_status status;
     switch (event->part) {
     case KI_WATCH_CHANGE:
-        return take_change(call, event);
+        status = make_object(call, event->object, event->type == KI_EVENT_DELETE, event->is_assumed, &obj);
+        if (obj)
+            call->watch_handler.on_event(event->type, obj, call->watch_handler.user);
+        ki_object_unref(obj);
+        return status;
     case KI_WATCH_BOOKMARK:
         return take_bookmark(call, event->object);
     case KI_WATCH_ERROR:

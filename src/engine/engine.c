@@ -266,7 +266,7 @@ int ki_engine_timeout(ki_engine *engine) {
         return -1;
     if (atomic_load(&engine->stopping))
         return atomic_load(&engine->ended) ? -1 : 0;
-    if (engine->ready_next < engine->ready_count || atomic_load(&engine->task_count) > 0)
+    if (engine->ready_next < engine->ready_count || engine->own_tasks || atomic_load(&engine->posted_count) > 0)
         return 0;
     const ki_heap_node *first = engine->timers.first;
     if (!first)

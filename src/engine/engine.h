@@ -64,7 +64,7 @@ typedef struct ki_task {
     struct ki_task *next, *previous; /* private, as all below */
     ki_engine *engine;
     _Atomic bool queued;
-    bool is_own; /* posted on the loop */
+    bool is_own; /* posted in a callback of the loop */
     void (*run)(struct ki_task *task, void *user);
     void *user;
 } ki_task;

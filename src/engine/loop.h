@@ -56,8 +56,8 @@ struct ki_engine {
 
     /* under `task_mutex` */
     ki_mutex task_mutex;
-    ki_task *tasks[2];         /* of other threads, and of the loop (`is_own`); in order of posting */
-    _Atomic size_t task_count; /* in both; written under the mutex, read by the loop without it */
+    ki_task *posted_tasks;       /* posted outside of callbacks, in order of posting */
+    _Atomic size_t posted_count; /* in it; written under the mutex, read by the loop without it */
 
     /* under `post_mutex`, which a thread may hold while it takes `task_mutex` */
     ki_mutex post_mutex;
@@ -69,6 +69,7 @@ struct ki_engine {
     int work_left;
     ki_buffer scratch;  /* see ki_engine_scratch */
     unsigned next_kind; /* index of the next kind of work */
+    ki_task *own_tasks; /* posted in callbacks, in order of posting */
     bool takes_own;     /* the last task was the loop's, if it had one */
     int unsettled;      /* units of work since the last settle_memory, which were less than UNITS */
     unsigned settled;   /* calls of settle_memory that took a block, modulo SIZES */

@@ -41,8 +41,6 @@ static inline void ki_mutex_unlock(ki_mutex *mutex) {
 }
 /* Locks a mutex that is held for less than a microsecond: spins for a few microseconds before it sleeps. */
 KI_INTERNAL_API void ki_mutex_lock_short(ki_mutex *mutex);
-/* Returns a number below 2^bits, the same in each call of a thread. Most threads have different numbers. */
-unsigned ki_thread_stripe(unsigned bits);
 /* Pauses for a few dozen instructions, in a loop that waits for another thread. */
 void ki_thread_pause(void);
 /* A semaphore, which begins at 0. It costs a sleeping thread two system calls, a condition three: who wakes from a

@@ -73,7 +73,8 @@ ki_status ki_engine_arm(ki_engine *engine, ki_error *err) {
     KI_ON_LOOP(engine);
     const ki_heap_node *first = engine->timers.first;
     int64_t due = first ? first->rank : INT64_MAX;
-    if (engine->ready_next < engine->ready_count || due <= engine->now || atomic_load(&engine->task_count) > 0) {
+    if (engine->ready_next < engine->ready_count || due <= engine->now || engine->own_tasks ||
+        atomic_load(&engine->posted_count) > 0) {
         ki_engine_wake(engine);
         return KI_OK;
     }

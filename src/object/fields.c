@@ -1,4 +1,5 @@
-/* fields.c: reads an object's fields: those of the header directly, any other by parsing the body. Any thread. */
+/* fields.c: reads an object's fields: those of the header directly, any other by parsing the body; compares resource
+ * versions. Any thread. */
 #include <kinformer/unstructured.h>
 
 #include "src/base/base64.h"
@@ -363,4 +364,26 @@ bool ki_object_controller_key(const ki_object *obj, const ki_resource *owner, ch
     }
     ki_owner_references_free(references);
     return is_found;
+}
+
+/* --- resource versions -------------------------------------------------------------------------------------------- */
+
+/* The only form whose order Kubernetes defines is a decimal integer without sign and leading zeros (KEP-5504). */
+ki_order ki_resource_version_compare(const char *a, const char *b) {
+    if (!a || !b)
+        return KI_ORDER_UNKNOWN;
+    int order = strcmp(a, b);
+    if (order == 0)
+        return KI_ORDER_SAME;
+    const char *texts[] = { a, b };
+    size_t sizes[] = { 0, 0 };
+    for (size_t i = 0; i < 2; i++) {
+        while (texts[i][sizes[i]] >= '0' && texts[i][sizes[i]] <= '9')
+            sizes[i]++;
+        if (texts[i][sizes[i]] || sizes[i] == 0 || (texts[i][0] == '0' && sizes[i] > 1))
+            return KI_ORDER_UNKNOWN;
+    }
+    if (sizes[0] != sizes[1])
+        return sizes[0] < sizes[1] ? KI_ORDER_OLDER : KI_ORDER_NEWER;
+    return order < 0 ? KI_ORDER_OLDER : KI_ORDER_NEWER;
 }

@@ -121,11 +121,6 @@ void ki_group_table_init(ki_group_table *table) {
     table->bucket_count = KI_GROUP_BUCKETS;
 }
 
-static ki_object_group **bucket_of(const ki_group_table *table, uint64_t hash) {
-    KI_ASSERT(table->bucket_count > 0);
-    return &table->buckets[hash % table->bucket_count];
-}
-
 /* Moves all groups to an array of more buckets. Returns the array before, which may be `first`. Caller holds the
  * lock. */
 static ki_object_group **move_groups(ki_group_table *table, ki_object_group **buckets, size_t bucket_count) {
@@ -136,7 +131,7 @@ static ki_object_group **move_groups(ki_group_table *table, ki_object_group **bu
     table->bucket_count = (uint32_t)bucket_count;
     for (size_t i = 0; i < count; i++) {
         while (before[i]) {
-            ki_object_group *group = before[i], **bucket = bucket_of(table, group->hash);
+            ki_object_group *group = before[i], **bucket = &table->buckets[group->hash % table->bucket_count];
             before[i] = group->next;
             group->next = *bucket;
             *bucket = group;
@@ -181,7 +176,7 @@ static bool revive(ki_object_group *group) {
 static ki_object_group *find(ki_object_format *format, const ki_group_content *content, const sums *all,
                              ki_object_group **ret_base, size_t *ret_same) {
     ki_group_table *table = lock_table(format);
-    ki_object_group *group = *bucket_of(table, all->hash);
+    ki_object_group *group = table->buckets[all->hash % table->bucket_count];
     while (group && !(has_content(group, content, all) && revive(group)))
         group = group->next;
     ki_object_group *base = group || !all->count ? NULL : table->bases[all->names_hash % KI_GROUP_BASES];
@@ -195,7 +190,7 @@ static ki_object_group *find(ki_object_format *format, const ki_group_content *c
 /* Two threads can add equal groups at once; that costs some bytes. */
 static void add(ki_object_format *format, ki_object_group *group, uint64_t names_hash) {
     ki_group_table *table = lock_table(format);
-    ki_object_group **bucket = bucket_of(table, group->hash);
+    ki_object_group **bucket = &table->buckets[group->hash % table->bucket_count];
     KI_ASSERT(!group->is_listed && table->count <= KI_GROUPS_MAX);
     group->is_listed = table->count < KI_GROUPS_MAX;
     if (group->is_listed) {
@@ -218,7 +213,7 @@ static void take_out(ki_object_format *format, const ki_object_group *group) {
     if (!group->is_listed)
         return;
     ki_group_table *table = lock_table(format);
-    ki_object_group **at = bucket_of(table, group->hash), **unused = table->first;
+    ki_object_group **at = &table->buckets[group->hash % table->bucket_count], **unused = table->first;
     size_t count = table->bucket_count;
     KI_ASSERT(table->count > 0);
     while (*at != group) {
@@ -253,7 +248,8 @@ static ki_object_group *make(ki_object_format *format, const ki_group_content *c
     group->hash = all->hash;
     group->label_count = (uint32_t)all->count;
     group->size = (uint32_t)size;
-    group->format = ki_object_format_ref(format);
+    ki_refcount_inc(&format->refs);
+    group->format = format;
     group->base = base;
     ki_refcount_init(&group->refs);
     fill(group, content);

@@ -92,19 +92,6 @@ static size_t take_character(ki_str *text, char out[4]) {
     return size;
 }
 
-ki_str ki_json_text_name_before(ki_str text, size_t at) {
-    if (text.data[at - 1] != ':')
-        return KI_STR("");
-    size_t end = at - 2, begin = end; /* the closing quote */
-    while (text.data[begin - 1] != '"') {
-        if (text.data[--begin] == '\\')
-            return KI_STR("");
-    }
-    if (text.data[begin - 2] == '\\')
-        return KI_STR("");
-    return (ki_str){ text.data + begin, end - begin };
-}
-
 bool ki_json_text_is(ki_str value, ki_str text) {
     if (value.size < 2 || *value.data != '"')
         return false;

@@ -19,9 +19,6 @@ ki_str ki_json_text_take(ki_str *rest);
 ki_str ki_json_text_find(ki_str text, ki_str name);
 /* The same, without the text behind the member. */
 ki_str ki_json_text_member(ki_str text, ki_str name);
-/* Returns the name of the member whose value begins at `at` of `text`; an empty view if the value is in an array, or
- * the name has escapes. */
-ki_str ki_json_text_name_before(ki_str text, size_t at);
 /* Returns true if `value` is the JSON string of `text`. */
 bool ki_json_text_is(ki_str value, ki_str text);
 /* Converts the JSON string at `text`, `size` bytes with its quotes, to its characters with a closing zero, in place.

@@ -115,23 +115,8 @@ static void set_front(parts *p, ki_str api_version, ki_str kind, bool is_all) {
     p->front_size -= is_all;
 }
 
-/* Makes the beginning of the body from what the text does not have. */
-static void make_front(yyjson_val *root, const given *g, parts *p) {
-    ki_str api_version = KI_STR(""), kind = KI_STR("");
-    if (g->api_version && !yyjson_obj_get(root, "apiVersion"))
-        api_version = ki_str_of(g->api_version);
-    if (g->kind && !yyjson_obj_get(root, "kind"))
-        kind = ki_str_of(g->kind);
-    p->to = p->json.size;
-    p->from = api_version.size || kind.size; /* without the text's own '{' */
-    if (p->from)
-        set_front(p, api_version, kind, yyjson_obj_size(root) == 0);
-}
-
 /* Gives the view what the body has and the text does not, and where the text has what the header has. */
-static void give_to_view(yyjson_val *root, const given *g, parts *p) {
-    ki_str api_version = ki_str_of(yyjson_obj_get(root, "apiVersion") ? NULL : g->api_version);
-    ki_str kind = ki_str_of(yyjson_obj_get(root, "kind") ? NULL : g->kind);
+static void give_to_view(const given *g, parts *p, ki_str api_version, ki_str kind) {
     if (g->keep == KI_KEEP_METADATA) {
         api_version = p->api_version;
         kind = p->kind;
@@ -368,18 +353,25 @@ static ki_status from_tree(ki_object_format *format, yyjson_val *root, const cha
     if (p->view.given.has_labels)
         p->labels = yyjson_obj_get(metadata, "labels");
     p->root = root;
+    ki_str api_version = KI_STR(""), kind = KI_STR(""); /* which the text does not have */
+    if (g->api_version && !yyjson_obj_get(root, "apiVersion"))
+        api_version = ki_str_of(g->api_version);
+    if (g->kind && !yyjson_obj_get(root, "kind"))
+        kind = ki_str_of(g->kind);
     if (format->view)
-        give_to_view(root, g, p);
+        give_to_view(g, p, api_version, kind);
     if (format->view && (status = ki_view_measure(format->view, root, &p->view, err)) != KI_OK)
         return status;
     if (!format->keep_managed_fields && !find_managed_fields(metadata, parsed, p))
         return ki_error_set(err, KI_ERR_PARSE, "managedFields are not where they seemed to be");
+    p->to = p->json.size;
+    p->from = api_version.size || kind.size; /* without the text's own '{' */
     if (!p->has_content)
         make_digest(p);
     else if (g->keep == KI_KEEP_METADATA)
         status = make_metadata_body(root, parsed, p, err);
-    else
-        make_front(root, g, p);
+    else if (p->from)
+        set_front(p, api_version, kind, yyjson_obj_size(root) == 0);
     if (status)
         return status;
     if (format->view)
@@ -424,6 +416,21 @@ static bool is_compact(ki_str json, span skip, size_t *ret_opened) {
 
 /* --- what is parsed of valid text --------------------------------------------------------------------------------- */
 
+/* Returns the name of the member whose value begins at `at` of `text`; an empty view if the value is in an array, or
+ * the name has escapes. */
+static ki_str name_before(ki_str text, size_t at) {
+    if (text.data[at - 1] != ':')
+        return KI_STR("");
+    size_t end = at - 2, begin = end; /* the closing quote */
+    while (text.data[begin - 1] != '"') {
+        if (text.data[--begin] == '\\')
+            return KI_STR("");
+    }
+    if (text.data[begin - 2] == '\\')
+        return KI_STR("");
+    return (ki_str){ text.data + begin, end - begin };
+}
+
 /* Finds the insides of the containers that nobody reads, of valid text. Short ones are parsed sooner than left out.
  * Returns false if `skip` (size 0: none) is not one of them. */
 static bool find_gaps(const ki_object_format *format, ki_str json, const ki_json_outline *outline, span skip,
@@ -442,7 +449,7 @@ static bool find_gaps(const ki_object_format *format, ki_str json, const ki_json
             opened[depth].at = at;
             opened[depth].gaps = found->count;
             if (depth == 2) {
-                outer = ki_json_text_name_before(json, at);
+                outer = name_before(json, at);
                 in_metadata = ki_str_equal(outer, KI_STR("metadata"));
             }
             continue;
@@ -450,7 +457,7 @@ static bool find_gaps(const ki_object_format *format, ki_str json, const ki_json
         span inside = { opened[depth].at + 1, at - opened[depth].at - 1 };
         bool is_gap = skip.size && inside.at == skip.at;
         if (!is_gap && inside.size >= GAP_MIN && outer.size && !(in_metadata && depth == 2)) {
-            ki_str name = depth == 2 ? KI_STR("") : ki_json_text_name_before(json, opened[depth].at);
+            ki_str name = depth == 2 ? KI_STR("") : name_before(json, opened[depth].at);
             is_gap = (depth == 2 || name.size) && !(in_metadata && ki_str_equal(name, KI_STR("labels"))) &&
                      !(format->view && ki_view_enters(format->view, outer, name));
         }
@@ -724,7 +731,8 @@ static void __attribute__((noinline)) free_object(ki_object *owned) {
     ki_body_codec *codec = owned->is_packed ? ki_object_packed_body(owned)->codec : NULL;
     ki_object_each_text(owned, release_text, NULL);
     ki_free(&group->format->allocator, owned);
-    ki_body_codec_unref(codec);
+    if (codec)
+        ki_body_codec_unref(codec);
     ki_object_group_unref(group);
 }
 

@@ -8,9 +8,9 @@
 #define KI_OBJECT_OBJECT_H
 
 #include "src/base/refcount.h"
-#include "src/object/body_packer.h"
 #include "src/object/format.h"
 #include "src/object/group.h"
+#include "src/object/pack.h"
 #include "src/object/view.h"
 
 #define KI_OBJECT_TEXT_MAX ((size_t)1024 * 1024 * 1024) /* bytes of JSON; offsets have 32 bits */

@@ -1,10 +1,51 @@
-/* pack.h: packed objects, which a cache keeps in place of plain ones. A packed object is a second object with the same
- * fields, whose body is packed (body_codec.h). Nothing that a reader gets from it differs. Loop. */
+/* pack.h: packed objects, which a cache keeps in place of plain ones, and what packs them. A packed object is a second
+ * object with the same fields, whose body is packed (body_codec.h). Nothing that a reader gets from it differs. The
+ * loop alone calls it; any thread may read what is atomic.
+ *
+ * The first codec is made once the cache has `pack_from` bytes. The next one is made when the cache has become four
+ * times as large, since the first objects may not be typical, or when bodies pack worse than before. Objects keep the
+ * codec that they were packed with. */
 #ifndef KI_OBJECT_PACK_H
 #define KI_OBJECT_PACK_H
 
+#include "src/base/buffer.h"
 #include "src/object/body_codec.h"
 #include "src/object/format.h"
+
+#include <stdatomic.h>
+
+/* What packs the bodies of one format's objects. */
+typedef struct ki_body_packer {
+    ki_body_contexts *contexts; /* owned reference; NULL: bodies stay plain */
+    size_t pack_from;           /* bytes of the cache from which on bodies are packed */
+    ki_body_codec *codec;       /* owned reference; NULL: none yet */
+    size_t next_from;           /* bytes of the cache from which on a codec is made */
+    ki_buffer packed;           /* the last body that was packed */
+    /* Packed bodies are counted in windows, one after the other. A window has at least `pack_from` bytes, and as many
+     * as make a codec pack its own size before drift makes the next codec. */
+    size_t window_plain, window_packed;
+    uint32_t window_count; /* bodies of this window */
+    uint32_t windows;      /* since the codec was made */
+    double usual_ratio;    /* packed to plain bytes of the codec's second window */
+    bool has_drifted;      /* bodies pack worse than usual */
+    /* Any thread (atomic): of `codec`; 0: there is none. Each is true for itself: a reader meanwhile can get the number
+     * of one codec and the bytes of the next. */
+    _Atomic(uint32_t) codec_bytes;
+    _Atomic(uint64_t) codec_number;
+} ki_body_packer;
+
+void ki_body_packer_init(ki_body_packer *packer, const ki_allocator *allocator, ki_body_contexts *contexts,
+                         size_t pack_from);
+void ki_body_packer_free(ki_body_packer *packer);
+
+/* Returns true if a codec is to be made of a cache with this many bytes. */
+bool ki_body_packer_is_due(const ki_body_packer *packer, size_t cache_bytes);
+/* Makes a codec from `samples`, bodies of the cache. Without memory or samples the codec before stays, and the next
+ * attempt comes when the cache has grown by a quarter. */
+void ki_body_packer_train(ki_body_packer *packer, const ki_str *samples, size_t count, size_t cache_bytes);
+/* Packs a body into `packer->packed`. Errors: KI_ERR_NOT_FOUND (it stays plain: there is no codec, or nothing is
+ * saved), KI_ERR_NO_MEMORY. */
+ki_status ki_body_packer_pack(ki_body_packer *packer, ki_str body);
 
 /* Has objects of this format packed once the cache has `pack_from` bytes. Before the first object. */
 void ki_object_format_set_pack(ki_object_format *format, ki_body_contexts *contexts, size_t pack_from);
@@ -20,8 +61,8 @@ bool ki_object_format_packs(const ki_object_format *format);
  * changes. */
 void ki_object_format_train(ki_object_format *format, ki_object *const *objects, size_t count, size_t cache_bytes);
 
-/* Returns the packed object, or another reference to `obj`: if it is packed or has no content, if there is no codec
- * yet, if packing saves nothing, or if memory runs out. */
+/* Takes a reference, and returns the packed object for it; or the reference: if the object is packed or has no content,
+ * if there is no codec yet, if packing saves nothing, or if memory runs out. */
 ki_object *ki_object_pack(ki_object *obj);
 bool ki_object_is_packed(const ki_object *obj);
 

@@ -372,6 +372,7 @@ static void end_all(ki_curl_transport *transport, const ki_curl_pool *pool, cons
  * continue on the old connections. */
 static void change_certificates(ki_curl_transport *transport) {
     transport->tls_number = ki_credentials_tls_number(transport->credentials);
+    transport->has_new_certificates = false;
     ki_curl_pools_retire_all(&transport->pools);
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, KI_ERR_UNEXPECTED_EOF, "the certificates have changed: connecting to %s again",
@@ -398,6 +399,12 @@ static ki_status add_to_pool(ki_exchange *exchange, ki_curl_pool *pool, ki_error
     return KI_OK;
 }
 
+/* The credentials may have been read again. */
+static void note_certificates(ki_curl_transport *transport) {
+    if (ki_credentials_tls_number(transport->credentials) != transport->tls_number)
+        transport->has_new_certificates = true;
+}
+
 /* Starts a queued exchange. If the certificates have changed, the exchange stays queued until ki_curl_service has
  * retired the old connections. */
 static void begin(ki_exchange *exchange) {
@@ -405,7 +412,9 @@ static void begin(ki_exchange *exchange) {
     ki_curl_transport *transport = exchange->transport;
     ki_error err = KI_ERROR_INIT;
     ki_status status = KI_OK;
-    switch (ki_credentials_get(transport->credentials, &exchange->set, &err)) {
+    ki_credential_state state = ki_credentials_get(transport->credentials, &exchange->set, &err);
+    note_certificates(transport);
+    switch (state) {
     case KI_CREDENTIALS_PENDING:
         enter_state(exchange, KI_EXCHANGE_WAITING, &transport->waiting);
         return;
@@ -415,7 +424,7 @@ static void begin(ki_exchange *exchange) {
     case KI_CREDENTIALS_READY:
         break;
     }
-    if (exchange->set->tls_number != transport->tls_number) {
+    if (transport->has_new_certificates) {
         ki_credential_set_unref(exchange->set);
         exchange->set = NULL;
         return;
@@ -520,7 +529,7 @@ void ki_curl_service(ki_curl_pools *pools) {
             detach(exchange);
             destroy(exchange);
         }
-        if (ki_credentials_tls_number(transport->credentials) != transport->tls_number)
+        if (transport->has_new_certificates)
             change_certificates(transport);
         if (transport->queued) {
             begin(transport->queued);
@@ -539,7 +548,7 @@ void ki_curl_service(ki_curl_pools *pools) {
                 break;
             }
         }
-        if (!pool && !ki_curl_report_one_read(transport))
+        if (!pool && !(transport->unreported && ki_curl_report_one_read(transport)))
             break;
     }
     ki_curl_pools_sweep(&transport->pools);
@@ -549,6 +558,7 @@ static void credentials_changed(void *user) {
     ki_curl_transport *transport = user;
     while (transport->waiting)
         queue(transport->waiting);
+    note_certificates(transport);
     ki_task_post(&transport->service);
 }
 

@@ -130,7 +130,8 @@ struct ki_curl_transport {
     const ki_allocator *allocator;
     ki_curl_identity identity;
     ki_credentials *credentials;
-    uint64_t tls_number; /* number of the certificates of the current connections */
+    uint64_t tls_number;       /* number of the certificates of the current connections */
+    bool has_new_certificates; /* than those: the connections are to be replaced */
     ki_curl_pools pools;
     ki_exchange *queued, *waiting, *active, *cancelled; /* by state, in order of sending */
     size_t unreported;                                  /* number of exchanges with is_unreported */
@@ -146,11 +147,12 @@ ki_status ki_curl_ping(ki_curl_pool *pool, const ki_request *request, const ki_r
 void ki_curl_end(ki_exchange *exchange, const ki_error *err);
 ki_curl_transport *ki_curl_transport_of(ki_curl_pools *pools);
 
-/* --- curl_arrival.c ----------------------------------------------------------------------------------------------- */
+/* --- curl_pool.c: what has arrived -------------------------------------------------------------------------------- */
 
 /* Bytes were passed to the receiver: on_read follows. */
 void ki_curl_note_delivered(ki_exchange *exchange);
-/* Calls on_read of one exchange. Returns false if there is none to call now; it is called again when one is due. */
+/* Calls on_read of one exchange, of those that are unreported. Returns false if there is none to call now; it is called
+ * again when one is due. */
 bool ki_curl_report_one_read(ki_curl_transport *transport);
 
 /* --- curl_silence.c ----------------------------------------------------------------------------------------------- */

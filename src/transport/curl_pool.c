@@ -1,5 +1,5 @@
 /* curl_pool.c: the sockets and timers of libcurl, and the lifetime of pools. Loop only. */
-#include "src/transport/curl_pool.h"
+#include "src/transport/curl_internal.h"
 
 #include "src/base/assert.h"
 #include "src/base/list.h"
@@ -207,31 +207,6 @@ ki_curl_pool *ki_curl_pools_current(ki_curl_pools *pools) {
     return new_pool(pools);
 }
 
-bool ki_curl_pool_arrival(const ki_curl_pool *pool, int local_port, ki_curl_arrival *ret_arrival) {
-    const ki_curl_socket *socket = pool->sockets;
-    while (socket && socket->local_port != local_port)
-        socket = socket->next;
-    struct tcp_info info = { .tcpi_bytes_received = 0 };
-    socklen_t size = sizeof info;
-    int unread = 0;
-    int64_t now = ki_engine_clock(pool->owner->engine);
-    if (!socket || getsockopt(socket->io.fd, IPPROTO_TCP, TCP_INFO, &info, &size) ||
-        ioctl(socket->io.fd, FIONREAD, &unread))
-        return false;
-    int64_t received = (int64_t)info.tcpi_bytes_received, silent_ms = info.tcpi_last_data_recv;
-    if (received < unread)
-        return false;
-    *ret_arrival = (ki_curl_arrival){ .received = received,
-                                      .read = received - unread,
-                                      .at = now - KI_MILLISECONDS(silent_ms + KI_CURL_TICK_MS) };
-    return true;
-}
-
-bool ki_curl_pool_is_idle(const ki_curl_pool *pool) {
-    long timeout_ms = -1;
-    return curl_multi_timeout(pool->multi, &timeout_ms) == CURLM_OK && timeout_ms != 0;
-}
-
 void ki_curl_pools_retire_all(ki_curl_pools *pools) {
     for (ki_curl_pool *pool = pools->first; pool; pool = pool->next)
         pool->retired = true;
@@ -254,4 +229,84 @@ void ki_curl_pools_clear(ki_curl_pools *pools) {
     ki_curl_pools_retire_all(pools);
     ki_curl_pools_sweep(pools);
     KI_ASSERT(!pools->first);
+}
+
+/* --- what has arrived --------------------------------------------------------------------------------------------- */
+
+/* on_read of an exchange: its receiver has everything that had arrived at some time. When bytes are
+ * delivered, a mark records how much the socket had received by then. Once libcurl has read up to the mark and the pool
+ * is idle, the receiver has it all. After a report the next mark is set KI_CURL_REPORT_MS later: with the next bytes,
+ * or by the transport's timer. */
+
+/* Returns true if `*ret_arrival` was set. Returns false for a connection that libcurl does not watch now. */
+static bool read_arrival(const ki_curl_pool *pool, int local_port, ki_curl_arrival *ret_arrival) {
+    const ki_curl_socket *socket = pool->sockets;
+    while (socket && socket->local_port != local_port)
+        socket = socket->next;
+    struct tcp_info info = { .tcpi_bytes_received = 0 };
+    socklen_t size = sizeof info;
+    int unread = 0;
+    int64_t now = ki_engine_clock(pool->owner->engine);
+    if (!socket || getsockopt(socket->io.fd, IPPROTO_TCP, TCP_INFO, &info, &size) ||
+        ioctl(socket->io.fd, FIONREAD, &unread))
+        return false;
+    int64_t received = (int64_t)info.tcpi_bytes_received, silent_ms = info.tcpi_last_data_recv;
+    if (received < unread)
+        return false;
+    *ret_arrival = (ki_curl_arrival){ .received = received,
+                                      .read = received - unread,
+                                      .at = now - KI_MILLISECONDS(silent_ms + KI_CURL_TICK_MS) };
+    return true;
+}
+
+/* Sets the mark, or the timer if it is too early. No byte arrived later than it was delivered: the program's own clock
+ * can be ahead of the kernel's. */
+static void set_mark(ki_exchange *exchange) {
+    ki_curl_transport *transport = exchange->transport;
+    if (exchange->has_mark)
+        return;
+    if (ki_engine_now(transport->engine) < exchange->next_report) {
+        if (!ki_timer_is_set(&transport->report))
+            ki_timer_set(&transport->report, exchange->next_report);
+        return;
+    }
+    exchange->has_mark = read_arrival(exchange->pool, exchange->local_port, &exchange->mark);
+    if (exchange->mark.at > exchange->last_received)
+        exchange->mark.at = exchange->last_received;
+}
+
+void ki_curl_note_delivered(ki_exchange *exchange) {
+    if (!exchange->sink.on_read)
+        return;
+    exchange->transport->unreported += !exchange->is_unreported;
+    exchange->is_unreported = true;
+    set_mark(exchange);
+}
+
+/* Returns true if the receiver has everything up to the mark: libcurl has read it, as it usually had when the mark was
+ * set. */
+static bool is_mark_reached(ki_exchange *exchange) {
+    long timeout_ms = -1; /* 0: libcurl has more to do */
+    if (!exchange->is_unreported || exchange->state != KI_EXCHANGE_ACTIVE || exchange->is_paused ||
+        curl_multi_timeout(exchange->pool->multi, &timeout_ms) != CURLM_OK || timeout_ms == 0)
+        return false;
+    set_mark(exchange);
+    ki_curl_arrival present = exchange->mark;
+    return exchange->has_mark &&
+           (present.read >= exchange->mark.received ||
+            (read_arrival(exchange->pool, exchange->local_port, &present) && present.read >= exchange->mark.received));
+}
+
+bool ki_curl_report_one_read(ki_curl_transport *transport) {
+    for (ki_exchange *exchange = transport->active; exchange; exchange = exchange->next) {
+        if (!is_mark_reached(exchange))
+            continue;
+        int64_t until = exchange->mark.at;
+        transport->unreported--;
+        exchange->is_unreported = exchange->has_mark = false;
+        exchange->next_report = ki_engine_now(transport->engine) + KI_MILLISECONDS(KI_CURL_REPORT_MS);
+        exchange->sink.on_read(until, exchange->sink.user);
+        return true;
+    }
+    return false;
 }

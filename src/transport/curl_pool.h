@@ -71,12 +71,8 @@ void ki_curl_silence_fired(ki_timer *timer, void *user);
 
 /* Returns the pool for a new exchange; NULL if out of memory. */
 ki_curl_pool *ki_curl_pools_current(ki_curl_pools *pools);
-/* Returns true if `*ret_arrival` was set. Returns false for a connection that libcurl does not watch now. */
-bool ki_curl_pool_arrival(const ki_curl_pool *pool, int local_port, ki_curl_arrival *ret_arrival);
 /* Ends the rest of the pool's sockets. Call it when an exchange begins that is not to wait. */
 void ki_curl_pool_end_rest(ki_curl_pool *pool);
-/* Returns true if libcurl has passed on all that it has read. */
-bool ki_curl_pool_is_idle(const ki_curl_pool *pool);
 void ki_curl_pools_retire_all(ki_curl_pools *pools);
 /* Frees the pools that are retired and empty. */
 void ki_curl_pools_sweep(ki_curl_pools *pools);

@@ -20,10 +20,6 @@ void ki_framer_reset(ki_framer *framer) {
     *framer = (ki_framer){ .partial = partial, .limit = framer->limit, .depth_max = framer->depth_max };
 }
 
-bool ki_framer_is_partial(const ki_framer *framer) {
-    return framer->in_value;
-}
-
 static bool is_literal_char(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '+' ||
            c == '.';

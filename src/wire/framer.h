@@ -56,9 +56,6 @@ void ki_framer_free(ki_framer *framer);
 void ki_framer_reset(ki_framer *framer);
 /* Consumes bytes from the front of *chunk up to the next result. */
 ki_frame ki_framer_next(ki_framer *framer, ki_str *chunk, ki_str *ret_value);
-/* Returns true inside a value. */
-bool ki_framer_is_partial(const ki_framer *framer);
-
 /* Writes the beginning of unexpected input for a message, on one line, with \xNN for bytes that are not printable
  * ASCII. Returns `out`. */
 const char *ki_wire_show(ki_str text, char out[KI_WIRE_SHOW_MAX]);

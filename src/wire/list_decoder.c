@@ -222,7 +222,7 @@ static bool enter(ki_list_decoder *decoder, ki_str *chunk) {
 
 static ki_status take_next(ki_list_decoder *decoder, ki_str *chunk, ki_error *err) {
     ki_str text;
-    if (!ki_framer_is_partial(&decoder->framer)) {
+    if (!decoder->framer.in_value) {
         ki_wire_skip_space(chunk);
         if (!chunk->size || enter(decoder, chunk))
             return KI_OK;

@@ -229,7 +229,7 @@ static void read_event(ki_watch_decoder *decoder, ki_str frame, ki_watch_event *
 
 static ki_status read_frame(ki_watch_decoder *decoder, ki_str *chunk, ki_watch_event *ret_event, ki_error *err) {
     char shown[KI_WIRE_SHOW_MAX];
-    bool between = !ki_framer_is_partial(&decoder->framer);
+    bool between = !decoder->framer.in_value;
     if (between) {
         ki_wire_skip_space(chunk);
         if (chunk->size && *chunk->data != '{')
@@ -269,7 +269,7 @@ static ki_status read_brackets(ki_watch_decoder *decoder, ki_str *chunk, size_t 
     ki_str line = { chunk->data, size };
     ki_status status = read_frame(decoder, &line, ret_event, err);
     take_front(chunk, size - line.size);
-    decoder->on_new_line = ends && line.size == 0 && ki_framer_is_partial(&decoder->framer);
+    decoder->on_new_line = ends && line.size == 0 && decoder->framer.in_value;
     if (ret_event->part != KI_WATCH_NOTHING)
         decoder->has_own_line = ends && line.size == 1;
     return status;
@@ -327,7 +327,7 @@ static ki_status gather_line(ki_watch_decoder *decoder, ki_str *chunk, size_t si
 static ki_status read_line(ki_watch_decoder *decoder, ki_str *chunk, ki_watch_event *ret_event, ki_error *err) {
     const char *newline = memchr(chunk->data, '\n', chunk->size);
     ki_str line = { chunk->data, newline ? (size_t)(newline - chunk->data) : chunk->size };
-    bool between = !ki_framer_is_partial(&decoder->framer);
+    bool between = !decoder->framer.in_value;
     if (decoder->in_line || (!newline && between && begins_line(decoder, line)))
         return gather_line(decoder, chunk, line.size, newline != NULL, ret_event, err);
     if (!newline)
@@ -381,7 +381,7 @@ ki_status ki_watch_decoder_next(ki_watch_decoder *decoder, ki_str *chunk, ki_wat
     if (decoder->failed)
         return ki_error_set(err, decoder->failed, "the watch cannot be read further");
     ki_status status = KI_OK;
-    if (!decoder->in_line && !decoder->unread.size)
+    if (decoder->line.size && !decoder->in_line && !decoder->unread.size)
         ki_buffer_reset(&decoder->line, KI_WIRE_BUFFER_KEEP);
     if (decoder->is_cut) {
         decoder->is_cut = false;
@@ -419,7 +419,7 @@ ki_str ki_watch_decoder_give_back(ki_watch_decoder *decoder) {
 }
 
 bool ki_watch_decoder_is_clean(const ki_watch_decoder *decoder) {
-    return !decoder->failed && !decoder->in_line && !ki_framer_is_partial(&decoder->framer);
+    return !decoder->failed && !decoder->in_line && !decoder->framer.in_value;
 }
 
 ki_status ki_watch_meta_parse(const ki_allocator *allocator, ki_str object, ki_watch_meta *ret_meta, ki_error *err) {

@@ -88,7 +88,7 @@ static void train(const kept_form *form, random_json *json) {
 
 /* A packed object gives the same JSON, and is the same state. */
 static void check_packed(const kept_form *form, const random_json *json, ki_object *obj) {
-    ki_object *packed = ki_object_pack(obj);
+    ki_object *packed = ki_object_pack(ki_object_ref(obj));
     packed_objects += ki_object_is_packed(packed);
     check_json(form, json, packed, "packed");
     if (!ki_object_is_same_state(obj, packed) || !ki_object_is_same_state(packed, obj))

@@ -232,6 +232,7 @@ void ki_feed_remove(ki_feed *feed) {
             (informer->feeds.count - place) * sizeof(ki_feed *));
     ki_mutex_unlock(&informer->feeds.lock);
     informer->work.listed -= feed->listed;
+    informer->feeds.missing -= atomic_load(&feed->is_namespace_missing);
     free_feed(feed);
 }
 
@@ -333,8 +334,10 @@ void ki_feeds_note_listed(ki_informer *informer) {
 }
 
 void ki_feeds_note_stored(ki_informer *informer) {
-    for (size_t i = 0; i < informer->feeds.count; i++)
-        ki_freshness_catch_up(&informer->feeds.list[i]->freshness);
+    for (size_t i = 0; i < informer->feeds.count; i++) {
+        ki_freshness *freshness = &informer->feeds.list[i]->freshness;
+        ki_freshness_set_stored_at(freshness, atomic_load_explicit(&freshness->queued_at, memory_order_relaxed));
+    }
 }
 
 void ki_feeds_catch_up(ki_informer *informer) {

@@ -52,8 +52,6 @@ void ki_informer_end_deleted(ki_informer *informer) {
 }
 
 void ki_informer_publish_deleted(ki_informer *informer) {
-    if (informer->deleted.objects.staged == 0)
-        return;
     int64_t now = ki_engine_now(informer->options.engine);
     ki_deleted_objects_publish(&informer->deleted.objects, now);
     if (!ki_timer_is_set(&informer->deleted.timer))
@@ -67,7 +65,8 @@ void ki_informer_add_deleted(ki_informer *informer, ki_object *obj) {
         return;
     ki_fair_mutex_lock(&informer->change_lock);
     bool runs = informer->life.is_started && !informer->life.is_stopped && !informer->deleted.objects.is_ended;
-    if (runs && !ki_informer_stage_deleted(informer, obj)) /* without memory it is not kept */
+    /* Without memory it is not kept. */
+    if (runs && !ki_informer_stage_deleted(informer, obj) && informer->deleted.objects.staged)
         ki_informer_publish_deleted(informer);
     ki_fair_mutex_unlock(&informer->change_lock);
 }

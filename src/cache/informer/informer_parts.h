@@ -1,6 +1,6 @@
 /* informer_parts.h: the struct of an informer and its parts, for the files that implement it: shared_informer.c
  * (creation, start, stop), feed.c (its sources), process_item.c (processes one item), registration.c (handlers),
- * settings.c, informer_health.c, informer_memory.c, packing.c, namespace_check.c, namespace_set.c, informer_read.c,
+ * settings.c, informer_health.c, informer_memory.c, namespace_check.c, namespace_set.c, informer_read.c,
  * informer_deleted.c, removal.c, wait_for_sync.c and wait_for.c. */
 #ifndef KI_CACHE_INFORMER_PARTS_H
 #define KI_CACHE_INFORMER_PARTS_H
@@ -87,6 +87,7 @@ typedef struct ki_feeds {
     /* Under `lock`; written on the loop, or before the start. */
     ki_feed **list; /* one; of a set, sorted by namespace */
     size_t count, capacity;
+    size_t missing; /* feeds whose namespace is missing; loop */
 } ki_feeds;
 
 /* namespace_set.c: how a set of namespaces changes. */
@@ -149,6 +150,7 @@ typedef struct ki_informer_work {
     size_t listed;   /* objects of the current lists */
     size_t load;     /* as given to the last ki_informer_note_queue */
     size_t repeated; /* events of the item in process that are dropped: they repeat known states */
+    bool is_due;     /* the cache is to have a new dictionary */
     bool is_held;    /* a watch is paused: many changes are queued, or wait for a handler */
 } ki_informer_work;
 
@@ -192,13 +194,6 @@ struct ki_informer {
 bool ki_registration_exists(ki_registration registration);
 /* settings.c: returns KI_ERR_STATE if the informer is stopped. */
 ki_status ki_informer_check_runs(const ki_informer *informer, ki_error *err);
-/* shared_informer.c */
-/* The queue has grown, or a step has ended. Pauses the watch while too many changes are queued or wait for a
- * handler; resumes it afterwards. `load`: of ki_processor_load. `is_stored`: the store has all that is not queued; the
- * metrics then take the queue's length. Loop; not under change_lock. */
-void ki_informer_note_queue(ki_informer *informer, size_t load, bool is_stored);
-/* A handler was called on the loop, or ended there: less waits. Loop. */
-void ki_informer_delivered(ki_informer *informer);
 /* wait_for_sync.c: a listener is synced, or was removed. Any thread, under no lock. */
 void ki_informer_wake_waits(ki_informer *informer);
 /* Ends reflector, timers and waits, and reports the state. `stops_handlers`: the processor's listeners, too. Loop. */
@@ -256,12 +251,21 @@ void ki_informer_note_state(ki_informer *informer, bool is_changed, bool has_cau
 void ki_informer_report(ki_informer *informer, const ki_error *err, const char *key);
 /* Counts and reports an unusable object. */
 void ki_informer_count_skipped(ki_informer *informer, const ki_error *err, const char *key);
-/* The queue received something, or a feed's version changed. */
-void ki_informer_note_progress(ki_informer *informer);
 /* informer_health.c: logs the state if it differs from the last logged one. `has_cause`: a failure or a missing
  * response set the state. Loop. */
 void ki_informer_log_state(ki_informer *informer, bool has_cause);
-/* packing.c: gets what the store keeps of an object: its key, the packed object, or `obj` itself, as a reference.
+/* process_item.c */
+/* The queue has grown, or a step has ended. Pauses the watch while too many changes are queued or wait for a
+ * handler; resumes it afterwards. `load`: of ki_processor_load. `is_stored`: the store has all that is not queued; the
+ * metrics then take the queue's length. Loop; not under change_lock. */
+void ki_informer_note_queue(ki_informer *informer, size_t load, bool is_stored);
+/* A handler was called on the loop, or ended there: less waits. Loop. */
+void ki_informer_delivered(ki_informer *informer);
+/* The queue received something, or a feed's version changed. */
+void ki_informer_note_progress(ki_informer *informer);
+/* Returns true if no watch is paused, and few changes wait. Loop; not under change_lock. */
+bool ki_informer_has_little_work(ki_informer *informer);
+/* Gets what the store keeps of an object: its key, the packed object, or `obj` itself, as a reference.
  * Errors: KI_ERR_NO_MEMORY. Loop. */
 ki_status ki_informer_kept(ki_object *obj, ki_object **ret_kept);
 /* informer_memory.c: reports the objects' memory once above the limit. Loop; not under change_lock. */
@@ -270,9 +274,6 @@ void ki_informer_check_memory(ki_informer *informer);
 bool ki_informer_is_over_limit(const ki_informer *informer);
 /* informer_memory.c: returns the bytes of the cache's objects, with what they share. Any thread. */
 size_t ki_informer_object_bytes(const ki_informer *informer);
-/* packing.c: has the next objects packed with a dictionary of the cache's objects, if it is time. Loop; not under
- * change_lock. */
-void ki_informer_train(ki_informer *informer);
 /* process_item.c: drops the staged changes. */
 void ki_informer_drop_staged(ki_informer *informer);
 /* process_item.c: what the process loop calls; `user` is the informer. Processes one item. */

@@ -8,12 +8,6 @@ enum {
     DOUBLE_DIGITS = 15
 };
 
-static const ki_metric_bound processing_bounds[KI_PROCESSING_BOUNDS] = {
-    KI_METRIC_BOUND(0.001), KI_METRIC_BOUND(0.005), KI_METRIC_BOUND(0.01), KI_METRIC_BOUND(0.025),
-    KI_METRIC_BOUND(0.05),  KI_METRIC_BOUND(0.1),   KI_METRIC_BOUND(0.25), KI_METRIC_BOUND(0.5),
-    KI_METRIC_BOUND(1.0),   KI_METRIC_BOUND(2.5),   KI_METRIC_BOUND(5.0),  KI_METRIC_BOUND(10.0),
-};
-
 static const ki_metric table[KI_METRIC_COUNT] = {
     [KI_METRIC_LISTS] = { .name = "reflector_lists",
                           .help = "Started lists, including streaming lists",
@@ -97,18 +91,8 @@ static const ki_metric table[KI_METRIC_COUNT] = {
                                        "passing them to the handlers' threads",
                                .type = KI_METRIC_HISTOGRAM,
                                .unit = "seconds",
-                               KI_METRIC_BOUNDS(processing_bounds) },
+                               KI_METRIC_BOUNDS(ki_processing_bounds) },
 };
-
-void ki_metrics_processed(ki_metrics_record *record, int64_t duration_ns) {
-    ki_histogram one = { .sum_ns = 0 };
-    size_t at = 0;
-    ki_histogram_observe(&one, &table[KI_METRIC_PROCESSING], duration_ns);
-    while (one.counts[at] == 0)
-        at++;
-    atomic_fetch_add_explicit(&record->processing[at], 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&record->processing_ns, one.sum_ns, memory_order_relaxed);
-}
 
 /* --- pending notifications ---------------------------------------------------------------------------------------- */
 

@@ -8,6 +8,7 @@ static void note_missing(ki_feed *feed, bool is_missing) {
     feed->asks_for_namespace = is_missing;
     if (atomic_exchange(&feed->is_namespace_missing, is_missing) == is_missing)
         return;
+    feed->informer->feeds.missing += is_missing ? 1 : SIZE_MAX;
     ki_informer_note_state(feed->informer, true, false);
 }
 

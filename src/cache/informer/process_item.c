@@ -12,8 +12,14 @@
 #include "src/base/assert.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
+#include "src/cache/store/snapshot.h"
 #include "src/object/object.h"
 #include "src/object/pack.h"
+
+enum {
+    /* Changes, in the queue and waiting for a handler on the loop, at which the watch pauses; it resumes at half. */
+    HELD_FROM = 200
+};
 
 /* --- what a delta does to its object ------------------------------------------------------------------------------ */
 
@@ -26,34 +32,28 @@ static ki_status stage_deleted(ki_informer *informer, ki_object *obj, ki_object 
     return status ? status : ki_informer_stage_deleted(informer, obj);
 }
 
-/* A listed object that has not changed counts as a resync. */
-static ki_status stage_updated(ki_informer *informer, const ki_change *delta, ki_object *known) {
-    ki_change change = *delta;
-    change.type = KI_EVENT_UPDATE;
-    change.old = known;
-    change.is_resync = delta->is_resync || (delta->is_listed && ki_object_is_same_state(delta->obj, known));
-    return ki_processor_stage(&informer->processor, &change);
-}
-
-static ki_status stage_added(ki_informer *informer, const ki_change *delta) {
-    ki_change change = *delta;
-    change.type = KI_EVENT_ADD;
-    change.is_resync = false;
-    return ki_processor_stage(&informer->processor, &change);
-}
-
 /* Stages what the listeners get of a delta whose key has the object `known` (NULL: none). Errors: KI_ERR_NO_MEMORY; the
  * caller drops what is staged. */
 static ki_status stage_events(ki_informer *informer, const ki_change *delta, ki_object *known) {
     bool is_deleted = delta->type == KI_EVENT_DELETE;
     bool is_same = known && ki_object_is_same(delta->obj, known);
-    if (is_deleted && is_same && !delta->final_state_unknown)
+    ki_change change = *delta;
+    if (is_same && !is_deleted) {
+        change.type = KI_EVENT_UPDATE;
+        change.old = known;
+        /* A listed object that has not changed counts as a resync. */
+        change.is_resync = delta->is_resync || (delta->is_listed && ki_object_is_same_state(delta->obj, known));
+        return ki_processor_stage(&informer->processor, &change);
+    }
+    if (is_same && !delta->final_state_unknown)
         return stage_deleted(informer, delta->obj, known, false);
-    if (is_same && !is_deleted)
-        return stage_updated(informer, delta, known);
     /* Without a deletion event: another uid, so the object was deleted and created again. */
     ki_status status = known ? stage_deleted(informer, known, known, true) : KI_OK;
-    return status || is_deleted ? status : stage_added(informer, delta);
+    if (status || is_deleted)
+        return status;
+    change.type = KI_EVENT_ADD;
+    change.is_resync = false;
+    return ki_processor_stage(&informer->processor, &change);
 }
 
 /* --- storing ------------------------------------------------------------------------------------------------------ */
@@ -68,6 +68,13 @@ static const char *version_after(const ki_informer *informer, const ki_deltas *d
     const char *version = informer->feeds.list[0]->reflector.resource_version;
     bool is_last = informer->work.queue->ops->length(informer->work.queue) == 0;
     return is_last && version[0] ? version : NULL;
+}
+
+ki_status ki_informer_kept(ki_object *obj, ki_object **ret_kept) {
+    ki_status status = ki_object_key_only(obj, ret_kept, NULL);
+    if (!status)
+        *ret_kept = ki_object_pack(*ret_kept);
+    return status;
 }
 
 /* `read`, equal to `obj`, is what index functions get. The mutation detector watches what handlers and readers get. */
@@ -86,36 +93,33 @@ static ki_status stage_put(ki_informer *informer, ki_object *obj, const ki_objec
     return status;
 }
 
-/* Returns true for a delta that changes nothing: it repeats a state that is known, or deletes what is not there. */
-static bool is_dropped(ki_informer *informer, ki_unreadable *unreadable, const ki_change *delta, ki_object *known) {
-    if (!known)
-        return delta->type == KI_EVENT_DELETE;
-    bool is_repeated = ki_unreadable_drops(unreadable, delta, known);
-    informer->work.repeated += is_repeated;
-    return is_repeated;
-}
-
 /* Stages the deltas of one key, from `*at` on: the store's next state, and the changes for the listeners. If a listener
  * has a thread and the log is not empty, the change is packed, as the store's object is. */
 static ki_status stage_key(ki_informer *informer, const ki_deltas *deltas, size_t *at, const char *version) {
     ki_store *store = informer->store;
     const char *key = ki_object_key(deltas->items[*at].obj);
     ki_object *known = ki_store_known(store, key);
-    ki_object *state = known, *held = NULL;        /* the key's object; a reference to the last delta's */
-    const ki_object *read = NULL;                  /* `held`, before it was packed */
+    ki_object *state = known, *packed = NULL;      /* the key's object; the last delta's, owned, if it is packed */
+    const ki_object *read = NULL;                  /* the last delta's before it was packed */
     ki_feed *feed = ki_feed_of_key(informer, key); /* NULL: of a namespace that was removed */
     ki_unreadable *unreadable = feed ? &feed->unreadable : NULL;
     ki_status status = KI_OK;
     do {
         ki_change delta = deltas->items[(*at)++];
-        if (is_dropped(informer, unreadable, &delta, state))
+        bool is_deleted = delta.type == KI_EVENT_DELETE;
+        if (!state && is_deleted)
             continue;
+        if (state && ki_unreadable_drops(unreadable, &delta, state)) { /* it repeats a state that is known */
+            informer->work.repeated++;
+            continue;
+        }
         read = delta.obj;
-        delta.obj = ki_processor_is_behind(&informer->processor) ? ki_object_pack(delta.obj) : ki_object_ref(delta.obj);
+        ki_object *before = packed;
+        packed = ki_processor_is_behind(&informer->processor) ? ki_object_pack(ki_object_ref(delta.obj)) : NULL;
+        delta.obj = packed ? packed : delta.obj;
         status = stage_events(informer, &delta, state);
-        ki_object_unref(held);
-        held = delta.obj;
-        state = delta.type == KI_EVENT_DELETE ? NULL : held;
+        ki_object_unref(before);
+        state = is_deleted ? NULL : delta.obj;
     } while (!status && *at < deltas->count && strcmp(ki_object_key(deltas->items[*at].obj), key) == 0);
     if (!status && state != known) {
         (void)ki_engine_work(informer->options.engine, 1); /* a change of the store costs as much as taking the key */
@@ -123,37 +127,40 @@ static ki_status stage_key(ki_informer *informer, const ki_deltas *deltas, size_
         if (!status)
             status = state ? stage_put(informer, state, read) : ki_store_stage_delete(store, key);
     }
-    ki_object_unref(held);
+    ki_object_unref(packed);
     return status;
-}
-
-static void publish_staged(ki_informer *informer, const ki_deltas *deltas, const char *version) {
-    ki_store *store = informer->store;
-    /* A list's steps release the snapshot before it in slices. */
-    ki_snapshot *before = deltas->resource_version ? ki_store_snapshot(store) : NULL;
-    ki_informer_publish_deleted(informer);
-    if (ki_store_publish_staged(store) && version) /* fits: version_after, or the reflector, checked its length */
-        (void)ki_reflector_copy_version(informer->store_version, version, NULL);
-    ki_deferred_add_snapshot(&informer->deferred, before);
-    ki_processor_publish(&informer->processor);
 }
 
 /* Stages the changes, and publishes all that is staged unless more follow. */
 static ki_status store_changes(ki_informer *informer, const ki_deltas *deltas) {
     KI_ON_LOOP(informer->options.engine);
     KI_HELD(&informer->change_lock);
+    ki_store *store = informer->store;
     const char *version = version_after(informer, deltas);
     ki_status status = KI_OK;
     informer->work.repeated = 0;
     for (size_t at = 0; !status && at < deltas->count;)
         status = stage_key(informer, deltas, &at, version);
     if (!status && deltas->resource_version)
-        status = ki_store_begin(informer->store, version, NULL); /* also a list that changes nothing has a version */
-    if (!status && !deltas->is_part)
-        publish_staged(informer, deltas, version);
-    if (!status)
+        status = ki_store_begin(store, version, NULL); /* also a list that changes nothing has a version */
+    if (status)
+        return status;
+    if (informer->work.repeated)
         ki_metrics_add(&informer->metrics, KI_METRIC_REPEATED, informer->work.repeated);
-    return status;
+    if (deltas->is_part)
+        return KI_OK;
+    /* A list's steps release the snapshot before it in slices. */
+    ki_snapshot *before = deltas->resource_version ? ki_store_snapshot(store) : NULL;
+    if (informer->deleted.objects.staged)
+        ki_informer_publish_deleted(informer);
+    if (ki_store_publish_staged(store) && version) /* fits: version_after, or the reflector, checked its length */
+        (void)ki_reflector_copy_version(informer->store_version, version, NULL);
+    if (before)
+        ki_deferred_add_snapshot(&informer->deferred, before);
+    ki_processor_publish(&informer->processor);
+    const ki_object_format *format = informer->options.format;
+    informer->work.is_due = format && ki_object_format_is_due(format, ki_store_written_bytes(store));
+    return KI_OK;
 }
 
 void ki_informer_drop_staged(ki_informer *informer) {
@@ -161,6 +168,44 @@ void ki_informer_drop_staged(ki_informer *informer) {
     KI_HELD(&informer->change_lock);
     ki_deferred_add_snapshot(&informer->deferred, ki_store_abandon(informer->store));
     ki_processor_drop(&informer->processor);
+}
+
+/* --- what waits --------------------------------------------------------------------------------------------------- */
+
+void ki_informer_note_queue(ki_informer *informer, size_t load, bool is_stored) {
+    if (atomic_load(&informer->removal.is_begun))
+        return;
+    size_t queued = informer->work.queue->ops->length(informer->work.queue);
+    if (is_stored)
+        atomic_store_explicit(&informer->metrics.queue_depth, queued, memory_order_relaxed);
+    if (is_stored && !queued)
+        ki_feeds_note_stored(informer);
+    bool is_much = queued + load >= (informer->work.is_held ? HELD_FROM / 2 : HELD_FROM);
+    informer->work.load = load;
+    if (is_much || informer->work.is_held)
+        ki_feeds_hold(informer, is_much);
+}
+
+static size_t load_of(ki_informer *informer) {
+    ki_fair_mutex_lock(&informer->change_lock);
+    size_t load = ki_processor_load(&informer->processor);
+    ki_fair_mutex_unlock(&informer->change_lock);
+    return load;
+}
+
+bool ki_informer_has_little_work(ki_informer *informer) {
+    return !informer->work.is_held && load_of(informer) < HELD_FROM / 2;
+}
+
+void ki_informer_delivered(ki_informer *informer) {
+    if (informer->work.is_held)
+        ki_informer_note_queue(informer, load_of(informer), false);
+}
+
+void ki_informer_note_progress(ki_informer *informer) {
+    if (informer->work.queue->ops->length(informer->work.queue) == 0) /* else the queue has woken the process loop */
+        ki_process_loop_wake(&informer->work.loop);
+    ki_informer_note_queue(informer, informer->work.load, true);
 }
 
 /* --- steps -------------------------------------------------------------------------------------------------------- */
@@ -210,7 +255,7 @@ static void note_synced(ki_informer *informer) {
     KI_ON_LOOP(informer->options.engine);
     KI_HELD(&informer->change_lock);
     char version[KI_RESOURCE_VERSION_MAX + 1];
-    if (atomic_load(&informer->sync.is_done) || !is_listed(informer))
+    if (!is_listed(informer))
         return;
     ki_feeds_initial(informer, version);
     take_list_version(informer, version);
@@ -238,8 +283,25 @@ static void end_step(ki_informer *informer, bool is_stored) {
     ki_informer_note_queue(informer, load, is_stored);
 }
 
-static ki_status process_item(ki_informer *informer, const ki_deltas *deltas, bool *ret_requeue, ki_error *err) {
-    ki_informer_train(informer);
+/* Has the next objects packed with a dictionary of those in the cache. Not under the lock: it takes long. */
+static void train(ki_informer *informer) {
+    size_t count = 0;
+    ki_object *samples[KI_BODY_SAMPLES_MAX] = { NULL };
+    ki_snapshot *snapshot = ki_store_snapshot(informer->store);
+    ki_cursor cursor = KI_CURSOR_INIT;
+    ki_object *obj = ki_tree_next(&snapshot->items, &cursor); /* in the order of hashes: spread over the cache */
+    for (; obj && count < KI_BODY_SAMPLES_MAX; obj = ki_tree_next(&snapshot->items, &cursor))
+        samples[count++] = obj;
+    ki_object_format_train(informer->options.format, samples, count, snapshot->object_bytes);
+    ki_snapshot_unref(snapshot);
+    informer->work.is_due = false;
+}
+
+ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
+    ki_informer *informer = user;
+    int64_t began = ki_engine_clock(informer->options.engine);
+    if (informer->work.is_due)
+        train(informer);
     ki_fair_mutex_lock(&informer->change_lock);
     if (atomic_load(&informer->removal.is_begun)) {
         ki_informer_drop_staged(informer);
@@ -247,7 +309,8 @@ static ki_status process_item(ki_informer *informer, const ki_deltas *deltas, bo
         *ret_requeue = false;
         return KI_OK;
     }
-    note_synced(informer); /* of the item before: the queue drops an item after this function has returned */
+    if (!atomic_load(&informer->sync.is_done))
+        note_synced(informer); /* of the item before: the queue drops an item after this function has returned */
     bool is_overtaken = ki_store_is_overtaken(informer->store);
     ki_status status = is_overtaken ? KI_OK : store_changes(informer, deltas);
     *ret_requeue = status || is_overtaken;
@@ -259,20 +322,27 @@ static ki_status process_item(ki_informer *informer, const ki_deltas *deltas, bo
     end_step(informer, is_done);
     /* Also after a failure: the informer can be synced, with the first list's version, even then. */
     const ki_deltas none = { .count = 0 };
-    ki_informer_check_waits(informer, is_done ? deltas : &none);
+    if (atomic_load(&informer->waits.count))
+        ki_informer_check_waits(informer, is_done ? deltas : &none);
     if (informer->observer.on_deltas && !*ret_requeue)
         informer->observer.on_deltas(deltas, informer->observer.user);
-    ki_informer_doubt_missing(informer, deltas);
+    if (informer->feeds.missing)
+        ki_informer_doubt_missing(informer, deltas);
+    ki_metrics_processed(&informer->metrics, ki_engine_clock(informer->options.engine) - began);
+    if (informer->options.given.memory_limit)
+        ki_informer_check_memory(informer);
     return status;
 }
 
-ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
-    ki_informer *informer = user;
-    int64_t began = ki_engine_clock(informer->options.engine);
-    ki_status status = process_item(informer, deltas, ret_requeue, err);
-    ki_metrics_processed(&informer->metrics, ki_engine_clock(informer->options.engine) - began);
-    ki_informer_check_memory(informer);
-    return status;
+/* Returns true if the last change has brought the store to where the feed is, and has seen the queue empty, and nothing
+ * else waits for that. */
+static bool is_settled(const ki_informer *informer) {
+    if (informer->options.selection->is_set || !atomic_load(&informer->sync.is_done) ||
+        atomic_load_explicit(&informer->metrics.queue_depth, memory_order_relaxed) > 0)
+        return false;
+    const ki_feed *feed = informer->feeds.list[0];
+    return strcmp(feed->reflector.resource_version, informer->store_version) == 0 &&
+           !ki_unreadable_has_settled(&feed->unreadable);
 }
 
 /* Takes the version of a drained queue. "": a list has none, or a namespace that was added is not listed yet. */
@@ -286,6 +356,8 @@ static ki_status take_drained_version(ki_informer *informer, const char *version
 ki_status ki_informer_process_drained(void *user, ki_error *err) {
     ki_informer *informer = user;
     char version[KI_RESOURCE_VERSION_MAX + 1];
+    if (is_settled(informer))
+        return KI_OK;
     ki_feeds_version(informer, version);
     ki_fair_mutex_lock(&informer->change_lock);
     if (atomic_load(&informer->removal.is_begun)) {
@@ -295,7 +367,8 @@ ki_status ki_informer_process_drained(void *user, ki_error *err) {
     ki_status status = take_drained_version(informer, version, err);
     if (!status)
         ki_feeds_catch_up(informer);
-    note_synced(informer);
+    if (!atomic_load(&informer->sync.is_done))
+        note_synced(informer);
     if (!status && atomic_load(&informer->namespaces.has_new) && ki_feeds_are_listed(informer) &&
         ki_informer_note_set(informer))
         ki_processor_mark(&informer->processor, KI_MARK_NAMESPACES);

@@ -11,11 +11,6 @@
 #include "src/engine/callback.h"
 #include "src/object/resource_table.h"
 
-enum {
-    /* Changes, in the queue and waiting for a handler on the loop, at which the watch pauses; it resumes at half. */
-    HELD_FROM = 200
-};
-
 /* --- callbacks from the parts ------------------------------------------------------------------------------------- */
 
 void ki_informer_report(ki_informer *informer, const ki_error *err, const char *key) {
@@ -72,38 +67,6 @@ void ki_informer_count_skipped(ki_informer *informer, const ki_error *err, const
 
 static void on_mutation(const ki_error *err, const char *key, void *user) {
     ki_informer_report(user, err, key);
-}
-
-void ki_informer_note_queue(ki_informer *informer, size_t load, bool is_stored) {
-    if (atomic_load(&informer->removal.is_begun))
-        return;
-    size_t queued = informer->work.queue->ops->length(informer->work.queue);
-    if (is_stored)
-        ki_metrics_queue(&informer->metrics, queued);
-    if (is_stored && !queued)
-        ki_feeds_note_stored(informer);
-    bool is_much = queued + load >= (informer->work.is_held ? HELD_FROM / 2 : HELD_FROM);
-    informer->work.load = load;
-    if (is_much || informer->work.is_held)
-        ki_feeds_hold(informer, is_much);
-}
-
-static size_t load_of(ki_informer *informer) {
-    ki_fair_mutex_lock(&informer->change_lock);
-    size_t load = ki_processor_load(&informer->processor);
-    ki_fair_mutex_unlock(&informer->change_lock);
-    return load;
-}
-
-void ki_informer_delivered(ki_informer *informer) {
-    if (informer->work.is_held)
-        ki_informer_note_queue(informer, load_of(informer), false);
-}
-
-void ki_informer_note_progress(ki_informer *informer) {
-    if (informer->work.queue->ops->length(informer->work.queue) == 0) /* else the queue has woken the process loop */
-        ki_process_loop_wake(&informer->work.loop);
-    ki_informer_note_queue(informer, informer->work.load, true);
 }
 
 /* Any thread. Stores the error for the loop. */
@@ -359,8 +322,8 @@ static void check_for_mutations(ki_timer *timer, void *user) {
 static bool is_watching(void *user) {
     ki_informer *informer = user;
     const ki_reflector *reflector = &informer->feeds.list[0]->reflector;
-    return reflector->phase == KI_REFLECTOR_WATCHES && reflector->watch.is_accepted && !informer->work.is_held &&
-           load_of(informer) < HELD_FROM / 2;
+    return reflector->phase == KI_REFLECTOR_WATCHES && reflector->watch.is_accepted &&
+           ki_informer_has_little_work(informer);
 }
 
 static void on_check_error(const ki_error *err, const char *key, bool relist, void *user) {

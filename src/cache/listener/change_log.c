@@ -185,7 +185,7 @@ static void count_resyncs(ki_change_log *log) {
     size_t all = log->staged_resyncs + log->staged_repeats;
     if (log->staged_resyncs > 0)
         log->resync_end = log->end;
-    for (ki_change_reader *reader = log->readers; all > 0 && reader; reader = reader->next) {
+    for (ki_change_reader *reader = log->readers; reader; reader = reader->next) {
         size_t wanted = (reader->resync_end == UINT64_MAX ? log->staged_resyncs : 0) +
                         (reader->has_resyncs ? log->staged_repeats : 0);
         reader->resyncs += wanted;
@@ -207,7 +207,8 @@ bool ki_change_log_publish(ki_change_log *log) {
     ki_mutex_lock(&log->mutex);
     log->published_tail = log->tail;
     log->bytes += log->staged_bytes;
-    count_resyncs(log);
+    if (log->staged_resyncs || log->staged_repeats)
+        count_resyncs(log);
     atomic_store(&log->published, log->end);
     bool is_read = log->readers != NULL;
     KI_ASSERT(is_in_order(log));
@@ -259,15 +260,6 @@ void ki_change_log_detach(ki_change_log *log, ki_change_reader *reader) {
         ki_task_post(&log->release);
 }
 
-/* Returns true if a reader has still to take the change. */
-static bool is_needed(const ki_change_log *log, uint64_t number) {
-    KI_HELD(&log->mutex);
-    const ki_change_reader *reader = log->readers;
-    while (reader && atomic_load(&reader->position) > number)
-        reader = reader->next;
-    return reader != NULL;
-}
-
 /* Returns the reader's next change; NULL if there is none. */
 static const ki_change *peek(ki_change_log *log, ki_change_reader *reader) {
     KI_HELD(&log->mutex);
@@ -289,7 +281,9 @@ static bool pass(ki_change_log *log, ki_change_reader *reader, const ki_change *
     uint64_t number = atomic_load(&reader->position);
     *ret_change = *next;
     atomic_store(&reader->position, number + 1);
-    bool is_last = number == atomic_load(&log->first) && !is_needed(log, number);
+    bool is_last = number == atomic_load(&log->first);
+    for (const ki_change_reader *other = log->readers; is_last && other; other = other->next)
+        is_last = atomic_load(&other->position) > number;
     if (is_last)
         pop(log, ret_change);
     return is_last;
@@ -313,9 +307,9 @@ static size_t skip(ki_change_log *log, ki_change_reader *reader, ki_change relea
 
 bool ki_change_log_take(ki_change_log *log, ki_change_reader *reader, ki_change *ret_change, size_t *ret_skipped) {
     ki_change released[SLICE];
-    size_t count;
+    size_t count = 0;
     ki_mutex_lock(&log->mutex);
-    *ret_skipped = skip(log, reader, released, &count);
+    *ret_skipped = reader->unwanted > 0 ? skip(log, reader, released, &count) : 0;
     const ki_change *next = *ret_skipped > 0 ? NULL : peek(log, reader);
     if (next) {
         KI_ASSERT(ki_change_reader_wants(reader, next, atomic_load(&reader->position)));

@@ -135,11 +135,9 @@ void ki_processor_drop(ki_processor *processor) {
 
 bool ki_processor_is_behind(const ki_processor *processor) {
     const ki_listener *listener = processor->first;
-    if (ki_change_log_is_empty(&processor->log))
-        return false;
     while (listener && !listener->thread.is_own)
         listener = listener->next;
-    return listener != NULL;
+    return listener && !ki_change_log_is_empty(&processor->log);
 }
 
 void ki_processor_mark(ki_processor *processor, ki_mark mark) {

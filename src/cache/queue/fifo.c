@@ -145,16 +145,8 @@ void ki_fifo_free(ki_fifo *fifo) {
 
 /* ---- adding ---- */
 
-static ki_fifo *of(ki_queue *queue) {
-    return (ki_fifo *)queue;
-}
-
-static ki_status check_open(const ki_fifo *fifo, ki_error *err) {
-    return fifo->queue.is_closed ? ki_error_set(err, KI_ERR_CLOSED, "the queue is closed") : KI_OK;
-}
-
-static size_t length(const ki_fifo *fifo) {
-    return fifo->queue.ops->length(&fifo->queue);
+static ki_status set_closed(ki_error *err) {
+    return ki_error_set(err, KI_ERR_CLOSED, "the queue is closed");
 }
 
 static void signal_ready(const ki_fifo *fifo) {
@@ -173,16 +165,15 @@ static ki_status put_change(ki_fifo *fifo, const ki_change *change) {
 }
 
 ki_status ki_fifo_put(ki_queue *queue, const ki_change *change, ki_error *err) {
-    ki_fifo *fifo = of(queue);
-    ki_status status = check_open(fifo, err);
-    if (status)
-        return status;
-    bool was_empty = length(fifo) == 0;
+    ki_fifo *fifo = (ki_fifo *)queue;
+    if (queue->is_closed)
+        return set_closed(err);
+    bool was_empty = queue->ops->length(queue) == 0;
     if (put_change(fifo, change))
         return ki_error_no_memory(err, "queueing a change");
     ki_fifo_note_passed(fifo, change, 1);
     fifo->is_populated = true;
-    if (was_empty && length(fifo))
+    if (was_empty && queue->ops->length(queue))
         signal_ready(fifo);
     return KI_OK;
 }
@@ -209,7 +200,7 @@ static bool is_due(const ki_fifo *fifo, const ki_failed *failed) {
 }
 
 size_t ki_fifo_retry(ki_queue *queue, size_t max) {
-    ki_fifo *fifo = of(queue);
+    ki_fifo *fifo = (ki_fifo *)queue;
     size_t done = 0;
     while (done < max && is_due(fifo, fifo->first_failed) && !put_failed(fifo, fifo->first_failed))
         done++;
@@ -218,9 +209,8 @@ size_t ki_fifo_retry(ki_queue *queue, size_t max) {
 
 /* Queues a list, or a resync if it is NULL. */
 static ki_status put_list(ki_fifo *fifo, const ki_listing *listing, ki_error *err) {
-    ki_status status = check_open(fifo, err);
-    if (status)
-        return status;
+    if (fifo->queue.is_closed)
+        return set_closed(err);
     ki_queued_list *list = NULL;
     if (!ki_ring_reserve(&fifo->arrivals, 1))
         list = ki_queued_list_new(&fifo->allocator, fifo->options.seed, &fifo->options.known, listing);
@@ -233,7 +223,7 @@ static ki_status put_list(ki_fifo *fifo, const ki_listing *listing, ki_error *er
     fifo->is_populated = fifo->is_populated || listing;
     fifo->resyncs += !listing;
     fifo->lists++;
-    bool was_empty = length(fifo) == 0;
+    bool was_empty = fifo->queue.ops->length(&fifo->queue) == 0;
     (void)ki_ring_push(&fifo->arrivals, &(ki_arrival){ .list = list });
     if (was_empty)
         signal_ready(fifo);
@@ -241,18 +231,18 @@ static ki_status put_list(ki_fifo *fifo, const ki_listing *listing, ki_error *er
 }
 
 ki_status ki_fifo_replace(ki_queue *queue, const ki_listing *listing, ki_error *err) {
-    return put_list(of(queue), listing, err);
+    return put_list((ki_fifo *)queue, listing, err);
 }
 
 ki_status ki_fifo_resync(ki_queue *queue, ki_error *err) {
-    return put_list(of(queue), NULL, err);
+    return put_list((ki_fifo *)queue, NULL, err);
 }
 
 void ki_fifo_close(ki_queue *queue) {
     if (queue->is_closed)
         return;
     queue->is_closed = true;
-    signal_ready(of(queue));
+    signal_ready((ki_fifo *)queue);
 }
 
 /* ---- reading ---- */
@@ -269,8 +259,9 @@ bool ki_fifo_has_synced(const ki_queue *queue) {
 /* ---- popping ---- */
 
 ki_status ki_fifo_set_empty(const ki_fifo *fifo, ki_error *err) {
-    ki_status status = fifo->queue.failed ? KI_OK : check_open(fifo, err);
-    return status ? status : ki_error_set(err, KI_ERR_NOT_FOUND, "the queue is empty");
+    if (fifo->queue.is_closed && !fifo->queue.failed)
+        return set_closed(err);
+    return ki_error_set(err, KI_ERR_NOT_FOUND, "the queue is empty");
 }
 
 ki_arrival *ki_fifo_first(const ki_fifo *fifo) {
@@ -284,7 +275,7 @@ void ki_fifo_drop(ki_fifo *fifo) {
         fifo->lists--;
         fifo->initial -= dropped.list->is_initial;
         fifo->resyncs -= dropped.list->is_resync;
+        ki_queued_list_free(dropped.list);
     }
     ki_object_unref(dropped.change.obj);
-    ki_queued_list_free(dropped.list);
 }

@@ -23,10 +23,6 @@ typedef struct in_order_fifo {
     ki_change first;
 } in_order_fifo;
 
-static in_order_fifo *of(ki_queue *queue) {
-    return (in_order_fifo *)queue;
-}
-
 /* ---- popping ---- */
 
 static const ki_arrival *at(const in_order_fifo *fifo, size_t index) {
@@ -66,24 +62,23 @@ static bool add_to_batch(in_order_fifo *fifo, size_t count) {
     return true;
 }
 
-/* Fills the batch with events from the front. Returns their number, at least 1. */
+/* Fills the batch with events from the front. Returns their number; 0 without memory. */
 static size_t gather(in_order_fifo *fifo) {
     size_t count = 0;
-    if (!at(fifo, 1) || fifo->singly) { /* one event, the usual case: no keys to compare */
-        fifo->batch[0] = at(fifo, 0)->change;
-        return 1;
-    }
     while (fits_batch(fifo, count) && add_to_batch(fifo, count))
         count++;
     for (size_t i = 0; i < count; i++)
         ki_map_remove(&fifo->keys, ki_str_of(ki_object_key(fifo->batch[i].obj)));
-    if (!count) /* without memory */
-        fifo->batch[0] = at(fifo, 0)->change;
-    return count ? count : 1;
+    return count;
 }
 
-static ki_status pop_events(in_order_fifo *fifo, ki_process process, void *user, ki_error *err) {
-    size_t count = gather(fifo);
+/* `first`: the first event. */
+static ki_status pop_events(in_order_fifo *fifo, const ki_change *first, ki_process process, void *user,
+                            ki_error *err) {
+    bool is_one = fifo->base.arrivals.count == 1 || fifo->singly; /* the usual case: no keys to compare */
+    size_t count = is_one ? 0 : gather(fifo);
+    if (count == 0)
+        fifo->batch[count++] = *first;
     const ki_deltas deltas = { .items = fifo->batch, .count = count };
     bool requeue = false;
     fifo->processing = deltas.count;
@@ -202,7 +197,7 @@ static ki_status pop_list(in_order_fifo *fifo, ki_process process, void *user, k
 }
 
 static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_error *err) {
-    in_order_fifo *fifo = of(queue);
+    in_order_fifo *fifo = (in_order_fifo *)queue;
     queue->work = 0;
     queue->stays_first = false;
     const ki_arrival *first = at(fifo, 0);
@@ -210,7 +205,7 @@ static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_er
         return ki_fifo_set_empty(&fifo->base, err);
     if (fifo->processing)
         return ki_error_set(err, KI_ERR_STATE, "an item of the queue is being processed");
-    return first->list ? pop_list(fifo, process, user, err) : pop_events(fifo, process, user, err);
+    return first->list ? pop_list(fifo, process, user, err) : pop_events(fifo, &first->change, process, user, err);
 }
 
 static size_t fifo_length(const ki_queue *queue) {
@@ -221,7 +216,7 @@ static size_t fifo_length(const ki_queue *queue) {
 /* ---- new, free ---- */
 
 static void fifo_free(ki_queue *queue) {
-    in_order_fifo *fifo = of(queue);
+    in_order_fifo *fifo = (in_order_fifo *)queue;
     while (fifo->at_single < fifo->singles)
         end_single(fifo);
     ki_map_free(&fifo->keys);

@@ -68,10 +68,15 @@ static progress step(ki_process_loop *loop, ki_error *err) {
     KI_ASSERT(loop->is_open);
     ki_engine *engine = loop->options.engine;
     ki_queue *queue = loop->options.queue;
-    retry_some(loop);
+    if (queue->failed || loop->retries)
+        retry_some(loop);
     loop->has_failed = false;
     size_t failed = queue->failed;
-    ki_status status = ki_queue_pop_bounded(queue, engine, process, loop, err);
+    int work_left = ki_engine_work_left(engine);
+    queue->slice = work_left > 0 ? (size_t)work_left : 1;
+    ki_status status = queue->ops->pop(queue, process, loop, err);
+    if (queue->work > 1) /* the caller counts the first unit */
+        (void)ki_engine_work(engine, (int)queue->work - 1);
     if (status == KI_ERR_CLOSED && !loop->has_failed)
         return CLOSED;
     if (loop->resync_ns && !ki_timer_is_set(&loop->resync_timer) && !queue->ops->is_resyncing(queue))

@@ -47,7 +47,7 @@ struct ki_queue {
     /* Called when an empty queue gets an item, and on close; NULL: nobody is woken. */
     void (*ready)(void *user);
     void *ready_user;
-    size_t slice;     /* for ki_queue_pop_bounded: units that the next pop may do; 0: KI_QUEUE_SLICE */
+    size_t slice;     /* units that the next pop may do; 0: KI_QUEUE_SLICE */
     size_t work;      /* units that the last pop did besides processing */
     size_t failed;    /* items that are not queued: their processing failed, and they wait for `retry` */
     bool stays_first; /* the last pop's item is still the first one */
@@ -56,17 +56,6 @@ struct ki_queue {
 
 /* Returns true for a watch's event that repeats the known state of its object, or an older one, as after a resume. */
 bool ki_change_is_repeated(const ki_change *change, const ki_object *known);
-
-/* As `pop`. Does what the step of the engine's loop allows, and counts it; the caller counts the first unit. */
-static inline ki_status ki_queue_pop_bounded(ki_queue *queue, ki_engine *engine, ki_process process, void *user,
-                                             ki_error *err) {
-    int work_left = ki_engine_work_left(engine);
-    queue->slice = work_left > 0 ? (size_t)work_left : 1;
-    ki_status status = queue->ops->pop(queue, process, user, err);
-    if (queue->work > 1)
-        (void)ki_engine_work(engine, (int)queue->work - 1);
-    return status;
-}
 
 static inline size_t ki_queue_slice(const ki_queue *queue) {
     return queue->slice && queue->slice < KI_QUEUE_SLICE ? queue->slice : KI_QUEUE_SLICE;

@@ -16,17 +16,12 @@ static bool has_packed(const ki_reflector *reflector) {
     return reflector->listed.packed_to == reflector->listed.plain_to;
 }
 
-ki_object *ki_reflector_known(const ki_reflector *reflector, const char *key) {
-    const ki_known_objects *known = &reflector->options.known;
-    return known->get ? known->get(key, known->user) : NULL;
-}
-
 ki_object *ki_reflector_known_instance(const ki_reflector *reflector, ki_object *obj) {
     ki_object *known = ki_reflector_known(reflector, ki_object_key(obj));
     if (known && reflector->initial.has_version && ki_object_is_same_state(obj, known))
         return known;
     ki_object_unref(known);
-    return ki_object_pack(obj);
+    return ki_object_pack(ki_object_ref(obj));
 }
 
 void ki_reflector_put_listed(ki_reflector *reflector, size_t place, ki_object *obj) {
@@ -46,7 +41,7 @@ void ki_reflector_put_listed(ki_reflector *reflector, size_t place, ki_object *o
 static void pack_some(ki_reflector *reflector) {
     for (unsigned i = 0; i < PACKS_BESIDE && !has_packed(reflector); i++) {
         size_t place = reflector->listed.packed_to++;
-        ki_object *obj = reflector->listed.objects[place], *made = obj ? ki_object_pack(obj) : NULL;
+        ki_object *obj = reflector->listed.objects[place], *made = obj ? ki_object_pack(ki_object_ref(obj)) : NULL;
         if (made != obj)
             ki_reflector_put_listed(reflector, place, made);
         else

@@ -1,6 +1,12 @@
 /* metrics.c: counting. */
 #include "src/cache/reflector/metrics.h"
 
+const ki_metric_bound ki_processing_bounds[KI_PROCESSING_BOUNDS] = {
+    KI_METRIC_BOUND(0.001), KI_METRIC_BOUND(0.005), KI_METRIC_BOUND(0.01), KI_METRIC_BOUND(0.025),
+    KI_METRIC_BOUND(0.05),  KI_METRIC_BOUND(0.1),   KI_METRIC_BOUND(0.25), KI_METRIC_BOUND(0.5),
+    KI_METRIC_BOUND(1.0),   KI_METRIC_BOUND(2.5),   KI_METRIC_BOUND(5.0),  KI_METRIC_BOUND(10.0),
+};
+
 void ki_freshness_init(ki_freshness *freshness) {
     atomic_init(&freshness->queued_at, KI_NEVER);
     atomic_init(&freshness->stored_at, KI_NEVER);
@@ -37,6 +43,16 @@ void ki_metrics_observe(ki_metrics_record *record, ki_metric_id id, double value
     add_to_counter(&record->summaries[at].count, 1);
 }
 
+void ki_metrics_processed(ki_metrics_record *record, int64_t duration_ns) {
+    double seconds = (double)duration_ns / KI_METRIC_NANOSECONDS;
+    size_t at = 0;
+    while (at < KI_PROCESSING_BOUNDS && seconds > ki_processing_bounds[at].value)
+        at++;
+    atomic_fetch_add_explicit(&record->processing[at], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&record->processing_ns, duration_ns > 0 ? (uint64_t)duration_ns : 0,
+                              memory_order_relaxed);
+}
+
 void ki_freshness_failed(ki_freshness *freshness) {
     if (freshness)
         add_to_counter(&freshness->failures_in_row, 1);
@@ -58,14 +74,6 @@ void ki_freshness_set_queued_at(ki_freshness *freshness, int64_t at) {
 void ki_freshness_set_stored_at(ki_freshness *freshness, int64_t at) {
     if (at > atomic_load_explicit(&freshness->stored_at, memory_order_relaxed))
         atomic_store_explicit(&freshness->stored_at, at, memory_order_release);
-}
-
-void ki_freshness_catch_up(ki_freshness *freshness) {
-    ki_freshness_set_stored_at(freshness, atomic_load_explicit(&freshness->queued_at, memory_order_relaxed));
-}
-
-void ki_metrics_queue(ki_metrics_record *record, size_t depth) {
-    atomic_store_explicit(&record->queue_depth, depth, memory_order_relaxed);
 }
 
 int64_t ki_freshness_age(const ki_freshness *freshness, const ki_metrics_record *record, int64_t now) {

@@ -72,6 +72,9 @@ typedef struct ki_freshness {
     _Atomic uint64_t failures_in_row;
 } ki_freshness;
 
+/* Of the time that processing took. */
+extern const ki_metric_bound ki_processing_bounds[KI_PROCESSING_BOUNDS];
+
 void ki_freshness_init(ki_freshness *freshness);
 
 /* On the loop. `record` may be NULL: counts nothing. */
@@ -91,11 +94,6 @@ void ki_freshness_succeeded(ki_freshness *freshness);
 void ki_freshness_set_queued_at(ki_freshness *freshness, int64_t at);
 /* Records that the store has all changes that the server made up to `at`. Ignores a time before the recorded one. */
 void ki_freshness_set_stored_at(ki_freshness *freshness, int64_t at);
-/* Records that the store has all that the queue got. */
-void ki_freshness_catch_up(ki_freshness *freshness);
-/* Sets the queue's length. */
-void ki_metrics_queue(ki_metrics_record *record, size_t depth);
-
 /* Returns nanoseconds since the last event, bookmark or list that is fully in the cache; KI_NEVER before the first
  * list. Any thread. */
 int64_t ki_freshness_age(const ki_freshness *freshness, const ki_metrics_record *record, int64_t now);

@@ -307,6 +307,11 @@ void ki_reflector_set_state(ki_reflector *reflector, ki_state state) {
     reflector->options.on_state(state, NULL, -1, reflector->options.user);
 }
 
+ki_object *ki_reflector_known(const ki_reflector *reflector, const char *key) {
+    const ki_known_objects *known = &reflector->options.known;
+    return known->get ? known->get(key, known->user) : NULL;
+}
+
 /* --- resource versions and the end of a list ---------------------------------------------------------------------- */
 
 ki_status ki_reflector_copy_version(char *to, const char *version, ki_error *err) {
@@ -329,6 +334,12 @@ bool ki_reflector_advance(ki_reflector *reflector, const char *version) {
     ki_unreadable_advance(reflector->shared.unreadable, version);
     reflector->options.on_progress(reflector->options.user);
     return true;
+}
+
+void ki_reflector_note_version_known(ki_reflector *reflector) {
+    reflector->watch.shows_version = true;
+    reflector->watches.silent = 0;
+    reflector->watches.version_known_at = ki_engine_now(reflector->options.engine);
 }
 
 /* Releases the unused part of the array, if the allocator can. */

@@ -16,12 +16,6 @@ enum {
     SILENT_WATCHES = 2 /* watches; the first may have ended because its connection died */
 };
 
-void ki_reflector_note_version_known(ki_reflector *reflector) {
-    reflector->watch.shows_version = true;
-    reflector->watches.silent = 0;
-    reflector->watches.version_known_at = ki_engine_now(reflector->options.engine);
-}
-
 void ki_reflector_count_silent_watch(ki_reflector *reflector) {
     if (reflector->watch.is_accepted && !reflector->watch.shows_version && reflector->watches.silent < SILENT_WATCHES)
         reflector->watches.silent++;

@@ -18,7 +18,8 @@ static void on_object(ki_object *obj, void *user) {
     if (reflector->listed.count == 0)
         ki_reflector_set_state(reflector, KI_STATE_LISTING);
     reflector->heard_at = ki_engine_now(reflector->options.engine);
-    if (ki_reflector_skips(reflector, obj) || !ki_reflector_transform(reflector, obj, false, &kept))
+    if ((reflector->shared.namespace_name && ki_reflector_skips(reflector, obj)) ||
+        !ki_reflector_transform(reflector, obj, false, &kept))
         return;
     ki_status status = ki_reflector_append(reflector, kept);
     ki_object_unref(kept);

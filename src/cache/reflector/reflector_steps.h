@@ -31,13 +31,15 @@ void ki_reflector_give_up(ki_reflector *reflector, const ki_error *err);
 bool ki_reflector_advance(ki_reflector *reflector, const char *version);
 /* Hands all objects to the queue, then advances to `version`. */
 ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_error *err);
+/* Returns a reference to the known object under `key`; NULL if there is none. */
+ki_object *ki_reflector_known(const ki_reflector *reflector, const char *key);
+/* Records that the server knows the cache's version: it sent an event, or a list or check succeeded. */
+void ki_reflector_note_version_known(ki_reflector *reflector);
 /* listed_objects.c */
 /* Adds a reference to `objects`: the known object if it has the same state (an unchanged object is in memory once),
  * else `obj`, packed if it can be. In a first list it is `obj`: what is known is of an earlier reflector, and is being
  * deleted. */
 ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj);
-/* Returns a reference to the known object under `key`; NULL if there is none. */
-ki_object *ki_reflector_known(const ki_reflector *reflector, const char *key);
 /* Returns a reference to the object that ki_reflector_append would add. */
 ki_object *ki_reflector_known_instance(const ki_reflector *reflector, ki_object *obj);
 /* Puts an object in the place of a listed one, with its reference; NULL: none. A key that is in `collected` stays
@@ -76,8 +78,8 @@ void ki_reflector_reopen(ki_reflector *reflector, bool with_jitter);
 /* reflector_unreadable.c: each of these functions but ki_reflector_skips may end the running request. */
 /* Handles an unusable object of a list or streaming list. */
 void ki_reflector_skip_listed(ki_reflector *reflector, const ki_bad_object *bad);
-/* Returns true for an object of another namespace than that of the lists, and reports it: no list of this namespace
- * would delete it. */
+/* Returns true for an object of another namespace than that of the lists, which have one, and reports it: no list of
+ * this namespace would delete it. */
 bool ki_reflector_skips(const ki_reflector *reflector, const ki_object *obj);
 /* Handles an unusable event of a watch. */
 void ki_reflector_bad_event(ki_reflector *reflector, const ki_bad_object *bad);
@@ -85,8 +87,6 @@ void ki_reflector_bad_event(ki_reflector *reflector, const ki_bad_object *bad);
  * then handled, except that the caller still queues a watch's deletion. */
 bool ki_reflector_transform(ki_reflector *reflector, ki_object *obj, bool is_deleted, ki_object **ret_obj);
 /* reflector_check.c */
-/* Records that the server knows the cache's version: it sent an event, or a list or check succeeded. */
-void ki_reflector_note_version_known(ki_reflector *reflector);
 /* Counts the ending watch if it was accepted and had no event. */
 void ki_reflector_count_silent_watch(ki_reflector *reflector);
 /* Returns true if a check must precede the next watch. */

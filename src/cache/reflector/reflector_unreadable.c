@@ -32,7 +32,7 @@ static const char *version_of(const ki_bad_object *bad) {
 
 bool ki_reflector_skips(const ki_reflector *reflector, const ki_object *obj) {
     const char *namespace_name = reflector->shared.namespace_name, *key = ki_object_key(obj);
-    if (!namespace_name || ki_key_is_in_namespace(key, namespace_name))
+    if (ki_key_is_in_namespace(key, namespace_name))
         return false;
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, KI_ERR_PROTOCOL, "%.100s is not in namespace %s", key, namespace_name);

@@ -30,24 +30,20 @@ static bool is_lost_connection(const ki_error *err) {
 
 /* --- events ------------------------------------------------------------------------------------------------------- */
 
-/* Tells the metrics that the queue has everything that had arrived by the time `until`. Without an event since the last
- * call nothing shows that the server still sends. */
-static void set_queued_at(ki_reflector *reflector, int64_t until) {
+/* The source has passed everything that had arrived by the time `until`: so the queue has it. Without an event since
+ * the last call nothing shows that the server still sends. */
+static void on_read(int64_t until, void *user) {
+    ki_reflector *reflector = user;
     if (reflector->watch.has_queued_events && reflector->phase == KI_REFLECTOR_WATCHES)
         ki_freshness_set_queued_at(reflector->shared.freshness, until);
     reflector->watch.has_queued_events = false;
-}
-
-/* The source has passed everything that had arrived by the time `until`. */
-static void on_read(int64_t until, void *user) {
-    set_queued_at(user, until);
 }
 
 /* Records that the last complete event is in the queue. */
 static void note_queued(ki_reflector *reflector) {
     reflector->watch.has_queued_events = true;
     if (!reflector->watch.reports_reading)
-        set_queued_at(reflector, ki_engine_now(reflector->options.engine));
+        on_read(ki_engine_now(reflector->options.engine), reflector);
 }
 
 static void count_event(ki_reflector *reflector) {
@@ -139,18 +135,19 @@ static ki_status stage(ki_reflector *reflector, ki_event_type type, ki_object *o
 /* Transforms the object and queues the event. If the transform fails, skips the event; a deletion is queued as a
  * tombstone. */
 static ki_status queue_event(ki_reflector *reflector, ki_event_type type, ki_object *obj, ki_error *err) {
-    ki_object *kept;
+    ki_object *transformed = NULL;
     ki_queue *queue = reflector->options.queue;
-    bool is_transformed = ki_reflector_transform(reflector, obj, type == KI_EVENT_DELETE, &kept);
+    bool has_failed = reflector->options.transform.transform &&
+                      !ki_reflector_transform(reflector, obj, type == KI_EVENT_DELETE, &transformed);
     if (reflector->phase != KI_REFLECTOR_WATCHES)
         return KI_ERR_CANCELLED; /* the failed transform ended the watch */
-    if (!is_transformed && type != KI_EVENT_DELETE)
+    if (has_failed && type != KI_EVENT_DELETE)
         return KI_OK;
     const ki_change change = { .type = type,
-                               .obj = is_transformed ? kept : obj,
-                               .final_state_unknown = !is_transformed };
+                               .obj = transformed ? transformed : obj,
+                               .final_state_unknown = has_failed };
     ki_status status = queue->ops->put(queue, &change, err);
-    ki_object_unref(kept);
+    ki_object_unref(transformed);
     if (status)
         return status;
     const char *version = ki_object_resource_version(obj);
@@ -161,13 +158,6 @@ static ki_status queue_event(ki_reflector *reflector, ki_event_type type, ki_obj
     return KI_OK;
 }
 
-/* Returns true for a deletion with the version of the known state: the object is hidden and can come back as it is. */
-static bool is_hidden(ki_event_type type, const ki_object *obj, const ki_object *known) {
-    return type == KI_EVENT_DELETE && known &&
-           ki_resource_version_compare(ki_object_resource_version(obj), ki_object_resource_version(known)) ==
-               KI_ORDER_SAME;
-}
-
 /* Returns false for an event that changes nothing in the store: the server may not be as far as the cache. Notes a
  * change with an old version: of an object that had its version before it was shown or hidden, or of a server whose
  * versions are those of single objects. `order`: of the event's version and the reflector's. */
@@ -176,7 +166,11 @@ static bool brings_change(ki_reflector *reflector, ki_event_type type, ki_object
     const ki_change change = { .type = type, .obj = obj };
     bool changes = known ? !ki_unreadable_drops(reflector->shared.unreadable, &change, known)
                          : type != KI_EVENT_DELETE || (order != KI_ORDER_OLDER && order != KI_ORDER_SAME);
-    bool is_old = order == KI_ORDER_OLDER || is_hidden(type, obj, known);
+    /* A deletion with the version of the known state: the object is hidden and can come back as it is. */
+    bool is_hidden = type == KI_EVENT_DELETE && known &&
+                     ki_resource_version_compare(ki_object_resource_version(obj), ki_object_resource_version(known)) ==
+                         KI_ORDER_SAME;
+    bool is_old = order == KI_ORDER_OLDER || is_hidden;
     ki_object_unref(known);
     reflector->watch.has_older_change = reflector->watch.has_older_change || (changes && is_old);
     return changes;
@@ -249,7 +243,7 @@ static void on_event(ki_event_type type, ki_object *obj, void *user) {
     KI_ON_LOOP(reflector->options.engine);
     KI_ASSERT(reflector->is_open && reflector->watch.is_accepted);
     count_event(reflector);
-    if (ki_reflector_skips(reflector, obj))
+    if (reflector->shared.namespace_name && ki_reflector_skips(reflector, obj))
         return;
     reflector->watch.before_bookmark[0] = '\0';
     if (reflector->phase == KI_REFLECTOR_STREAMS)

@@ -349,9 +349,13 @@ void ki_unreadable_take_list(ki_unreadable *unreadable, ki_unreadable_marks *lis
     ki_mutex_unlock(&unreadable->mutex);
 }
 
+bool ki_unreadable_has_settled(const ki_unreadable *unreadable) {
+    return unreadable->lists[KI_UNREADABLE_SETTLED] != NULL;
+}
+
 void ki_unreadable_catch_up(ki_unreadable *unreadable) {
-    if (!unreadable->lists[KI_UNREADABLE_SETTLED])
-        return; /* only the loop writes it */
+    if (!ki_unreadable_has_settled(unreadable))
+        return;
     ki_mutex_lock(&unreadable->mutex);
     for (ki_unreadable_mark *mark; (mark = unreadable->lists[KI_UNREADABLE_SETTLED]);) {
         set_listed(unreadable, mark, KI_UNREADABLE_OPEN, false);

@@ -98,6 +98,8 @@ ki_status ki_unreadable_reserve(ki_unreadable *unreadable, const ki_unreadable_m
  * the list. */
 void ki_unreadable_take_list(ki_unreadable *unreadable, ki_unreadable_marks *listed, const char *since,
                              const char *version);
+/* Returns true if marks are settled. Loop. */
+bool ki_unreadable_has_settled(const ki_unreadable *unreadable);
 /* Removes the settled marks, once the store has everything that was read. */
 void ki_unreadable_catch_up(ki_unreadable *unreadable);
 

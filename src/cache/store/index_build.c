@@ -28,7 +28,7 @@ static ki_status set_base(ki_index_build *build, ki_schema *base, ki_error *err)
     ki_status status = ki_store_new_schema(build->store, base, build->indexers, build->count, &schema, err);
     if (status)
         return status;
-    ki_snapshot *next = ki_snapshot_new(schema, KI_STR("")), *made = build->made;
+    ki_snapshot *next = ki_snapshot_new(schema, ""), *made = build->made;
     ki_schema_unref(schema);
     if (!next)
         return ki_error_no_memory(err, what);
@@ -54,12 +54,11 @@ static void begin_walk(ki_index_build *build, ki_snapshot *target) {
 
 static ki_status update(ki_index_build *build, const ki_object *old, ki_object *obj) {
     ki_snapshot *made = build->made;
-    const ki_tree_kind *kind = &made->schema->objects;
-    uint64_t hash = obj ? ki_tree_hash(kind, kind->key(obj)) : 0;
+    const ki_str key = ki_str_of(ki_object_key(obj ? obj : old));
+    const ki_index_change change = { old, obj, obj, key, ki_tree_hash(&made->schema->objects, key) };
     ki_status status = KI_OK;
     for (size_t i = build->base->count; !status && i < made->schema->count; i++)
-        status =
-            ki_index_update_one(&build->update, made->schema, i, &made->edit, &made->indexes[i], old, obj, obj, hash);
+        status = ki_index_update_one(&build->update, made->schema, i, &made->edit, &made->indexes[i], &change);
     return status;
 }
 
@@ -137,8 +136,7 @@ ki_status ki_index_build_prepare(ki_index_build *build, size_t units, bool *ret_
     ki_status status = catch_up(build, units, err);
     if (status || build->target)
         return status;
-    build->prepared =
-        ki_snapshot_new_from(build->indexed, build->made->schema, ki_str_of(build->indexed->resource_version));
+    build->prepared = ki_snapshot_new_from(build->indexed, build->made->schema, build->indexed->resource_version);
     *ret_ready = build->prepared != NULL;
     return build->prepared ? KI_OK : ki_error_no_memory(err, what);
 }

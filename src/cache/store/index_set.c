@@ -13,7 +13,8 @@ ki_str ki_index_set_value(const void *value) {
 }
 
 bool ki_index_set_has_value(const void *value, ki_str text) {
-    return ki_str_equal(ki_index_set_value(value), text);
+    const ki_index_set *set = value;
+    return set->value_size == text.size && (text.size == 0 || memcmp(set->value, text.data, text.size) == 0);
 }
 
 ki_index_set *ki_index_set_get(const ki_schema *schema, const ki_tree *index, ki_str value) {
@@ -47,7 +48,7 @@ static ki_index_set *set_new(const ki_schema *schema, const ki_tree_kind *kind, 
     ki_index_set *set = ki_alloc(&schema->allocator, sizeof *set + value.size + 1);
     if (!set)
         return NULL;
-    set->part = ki_tree_part_of(version);
+    set->part = (ki_tree_part){ .born = version & KI_TREE_VERSION_MAX };
     set->value_size = (uint32_t)value.size;
     set->reserved = 0;
     if (value.size)
@@ -74,9 +75,9 @@ static void bury_set(const ki_schema *schema, const ki_tree_kind *kind, ki_store
 /* Returns the set of a value that only this version has: a new one if there is none, without objects; NULL without
  * memory. */
 static ki_index_set *own_set(const ki_schema *schema, const ki_tree_kind *kind, ki_store_edit *edit, ki_tree *index,
-                             ki_str value) {
+                             ki_str value, uint64_t hash) {
     void **place;
-    if (ki_tree_own(&schema->sets, &edit->others, index, value, &place))
+    if (ki_tree_own(&schema->sets, &edit->others, index, value, hash, &place))
         return NULL;
     ki_index_set *set = place ? *place : NULL;
     if (set && set->part.born == edit->others.version)
@@ -87,7 +88,7 @@ static ki_index_set *own_set(const ki_schema *schema, const ki_tree_kind *kind, 
     if (set) {
         *place = own;
         bury_set(schema, kind, edit, set);
-    } else if (ki_tree_put(&schema->sets, &edit->others, index, own, NULL)) {
+    } else if (ki_tree_put_hashed(&schema->sets, &edit->others, index, value, hash, own, NULL)) {
         bury_set(schema, kind, edit, own);
         return NULL;
     }
@@ -115,16 +116,17 @@ static ki_status add_second(const ki_tree_kind *kind, ki_tree_edit *edit, ki_ind
 }
 
 ki_status ki_index_set_add(const ki_schema *schema, size_t at, ki_store_edit *edit, ki_tree *index, ki_str value,
-                           ki_object *obj, uint64_t hash) {
+                           uint64_t value_hash, const ki_index_change *change) {
     const ki_tree_kind *kind = ki_index_kind(schema, at);
-    ki_index_set *set = own_set(schema, kind, edit, index, value);
+    ki_index_set *set = own_set(schema, kind, edit, index, value, value_hash);
     if (!set)
         return KI_ERR_NO_MEMORY;
     if (set->count > 1)
-        return ki_tree_put_hashed(kind, edit_of(kind, edit), &set->objects, obj, hash, NULL);
-    if (set->count == 1 && !kind->has_key(set->only, kind->key(obj)))
-        return add_second(kind, edit_of(kind, edit), set, obj);
-    set_only(kind, set, obj);
+        return ki_tree_put_hashed(kind, edit_of(kind, edit), &set->objects, change->key, change->hash, change->obj,
+                                  NULL);
+    if (set->count == 1 && !kind->has_key(set->only, change->key))
+        return add_second(kind, edit_of(kind, edit), set, change->obj);
+    set_only(kind, set, change->obj);
     return KI_OK;
 }
 
@@ -141,7 +143,7 @@ static ki_status remove_from_tree(const ki_tree_kind *kind, ki_tree_edit *edit, 
 }
 
 ki_status ki_index_set_remove(const ki_schema *schema, size_t at, ki_store_edit *edit, ki_tree *index, ki_str value,
-                              ki_str key) {
+                              uint64_t value_hash, ki_str key) {
     const ki_tree_kind *kind = ki_index_kind(schema, at);
     ki_index_set *set = ki_index_set_get(schema, index, value);
     if (!set)
@@ -149,7 +151,7 @@ ki_status ki_index_set_remove(const ki_schema *schema, size_t at, ki_store_edit 
     if (set->count > 1) {
         if (!ki_tree_get(kind, &set->objects, key))
             return KI_OK;
-        set = own_set(schema, kind, edit, index, value);
+        set = own_set(schema, kind, edit, index, value, value_hash);
         return set ? remove_from_tree(kind, edit_of(kind, edit), set, key) : KI_ERR_NO_MEMORY;
     }
     if (!kind->has_key(set->only, key))

@@ -29,14 +29,14 @@ bool ki_index_set_has_value(const void *value, ki_str text);
 ki_index_set *ki_index_set_get(const ki_schema *schema, const ki_tree *index, ki_str value);
 /* Returns true if the set of a value has the object with a key. */
 bool ki_index_set_has(const ki_schema *schema, size_t at, const ki_tree *index, ki_str value, ki_str key);
-/* Adds an object to the set of a value in index number `at` of the schema, or replaces the one with its key. `hash`: of
- * the key (ki_tree_hash). After a failure, here and below, `index` may have half of the change: the caller drops it.
- * Errors: KI_ERR_NO_MEMORY, KI_ERR_LIMIT. */
+/* Adds the change's object to the set of a value in index number `at` of the schema, or replaces the one with its key.
+ * `value_hash`: of the value (ki_tree_hash). After a failure, here and below, `index` may have half of the change: the
+ * caller drops it. Errors: KI_ERR_NO_MEMORY, KI_ERR_LIMIT. */
 ki_status ki_index_set_add(const ki_schema *schema, size_t at, ki_store_edit *edit, ki_tree *index, ki_str value,
-                           ki_object *obj, uint64_t hash);
+                           uint64_t value_hash, const ki_index_change *change);
 /* Removes the object with a key from the set of a value. A missing one is not an error. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_index_set_remove(const ki_schema *schema, size_t at, ki_store_edit *edit, ki_tree *index, ki_str value,
-                              ki_str key);
+                              uint64_t value_hash, ki_str key);
 /* Returns the bytes of the set and of its tree. */
 size_t ki_index_set_memory(const ki_index_set *set);
 /* Begins a walk over the objects of a set (NULL: none), and returns the first one. ki_tree_next returns the others, of

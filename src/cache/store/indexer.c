@@ -24,31 +24,25 @@ static ki_str value_at(const ki_index_values *values, size_t index) {
     return (ki_str){ values->text.data + values->items[index].at, values->items[index].size };
 }
 
-static bool has(const ki_index_values *values, ki_str value, uint64_t hash) {
+static bool has_value(const ki_index_values *values, ki_str value, uint64_t hash) {
     for (size_t i = 0; i < values->count; i++)
         if (values->items[i].hash == hash && ki_str_equal(value_at(values, i), value))
             return true;
     return false;
 }
 
-static bool has_value(const ki_index_values *values, ki_str value) {
-    return values->count && has(values, value, ki_hash(value.data, value.size, 0));
-}
-
 static ki_status add_value(ki_index_values *values, ki_str value) {
     if (value.size > KI_INDEX_MAX_VALUE_SIZE)
         return KI_ERR_LIMIT;
-    uint64_t hash = ki_hash(value.data, value.size, 0);
-    if (has(values, value, hash))
+    uint64_t hash = ki_hash(value.data, value.size, values->seed);
+    if (values->count && has_value(values, value, hash))
         return KI_OK;
     if (values->count == KI_INDEX_MAX_VALUES)
         return KI_ERR_LIMIT;
     if (KI_ARRAY_RESERVE(values->text.allocator, values->items, values->count, values->capacity))
         return KI_ERR_NO_MEMORY;
     size_t at = values->text.size;
-    ki_status status = ki_buffer_reserve(&values->text, value.size + 1); /* the text of an empty value is not NULL */
-    if (!status)
-        status = ki_buffer_append_view(&values->text, value);
+    ki_status status = ki_buffer_append(&values->text, value.data, value.size);
     if (status)
         return status;
     values->items[values->count++] = (ki_index_value){ at, value.size, hash };
@@ -165,15 +159,6 @@ void ki_index_update_free(ki_index_update *update) {
     free_values(&update->new_values);
 }
 
-/* Reads the new object's values. Reports a failed index function; the object then has no values. Fails only with
- * KI_ERR_NO_MEMORY. */
-static ki_status values_of_new(ki_index_update *update, const ki_indexer *indexer, const ki_object *obj) {
-    ki_status status = read_values(&update->new_values, indexer, obj);
-    if (status && status != KI_ERR_NO_MEMORY)
-        update->on_error(indexer, obj, status, update->user);
-    return status == KI_ERR_NO_MEMORY ? status : KI_OK;
-}
-
 /* Computes the old object's values again: an index function returns the same values for the same object. After a
  * failure the index has none. */
 static ki_status values_of_old(ki_index_update *update, const ki_indexer *indexer, const ki_object *obj) {
@@ -185,32 +170,37 @@ static ki_status values_of_old(ki_index_update *update, const ki_indexer *indexe
  * has one at most, if the index shows it. Mostly that value stays, and an old object that is packed is not unpacked
  * then. */
 static bool keeps_values(const ki_index_update *update, const ki_schema *schema, size_t at, const ki_tree *index,
-                         const ki_object *old) {
+                         ki_str key) {
     const ki_indexer *indexer = &schema->indexers[at];
     if (indexer->index == ki_index_by_namespace)
         return true;
     return indexer->path && update->new_values.count == 1 && !ki_path_has_all(indexer->user) &&
-           ki_index_set_has(schema, at, index, value_at(&update->new_values, 0), ki_str_of(ki_object_key(old)));
+           ki_index_set_has(schema, at, index, value_at(&update->new_values, 0), key);
 }
 
 ki_status ki_index_update_one(ki_index_update *update, const ki_schema *schema, size_t at, ki_store_edit *edit,
-                              ki_tree *index, const ki_object *old, ki_object *obj, const ki_object *read,
-                              uint64_t hash) {
+                              ki_tree *index, const ki_index_change *change) {
     const ki_indexer *indexer = &schema->indexers[at];
     ki_index_values *values = &update->new_values, *before = &update->old_values;
     ki_status status = KI_OK;
     values->count = before->count = 0;
-    if (obj)
-        status = values_of_new(update, indexer, read);
-    if (old && !status && !(obj && keeps_values(update, schema, at, index, old)))
-        status = values_of_old(update, indexer, old);
+    values->seed = before->seed = schema->sets.seed;
+    if (change->obj)
+        status = read_values(values, indexer, change->read);
+    if (status && status != KI_ERR_NO_MEMORY) { /* the index function failed: the object has no values */
+        update->on_error(indexer, change->obj, status, update->user);
+        status = KI_OK;
+    }
+    if (change->old && !status && !(change->obj && keeps_values(update, schema, at, index, change->key)))
+        status = values_of_old(update, indexer, change->old);
     for (size_t i = 0; !status && i < before->count; i++) {
         ki_str value = value_at(before, i);
-        if (!has_value(values, value))
-            status = ki_index_set_remove(schema, at, edit, index, value, ki_str_of(ki_object_key(old)));
+        uint64_t hash = before->items[i].hash;
+        if (!has_value(values, value, hash))
+            status = ki_index_set_remove(schema, at, edit, index, value, hash, change->key);
     }
     for (size_t i = 0; !status && i < values->count; i++)
-        status = ki_index_set_add(schema, at, edit, index, value_at(values, i), obj, hash);
+        status = ki_index_set_add(schema, at, edit, index, value_at(values, i), values->items[i].hash, change);
     return status;
 }
 
@@ -341,11 +331,6 @@ ki_status ki_schema_new(const ki_allocator *allocator, uint64_t seed, const ki_s
     else
         *ret_schema = schema;
     return status;
-}
-
-ki_schema *ki_schema_ref(ki_schema *schema) {
-    ki_refcount_inc(&schema->refs);
-    return schema;
 }
 
 void ki_schema_unref(ki_schema *schema) {

@@ -27,6 +27,7 @@ typedef struct ki_index_value {
 
 struct ki_index_values {
     ki_buffer text;
+    uint64_t seed; /* of the hashes: that of the index's tree */
     ki_index_value *items;
     size_t count;
     size_t capacity;
@@ -58,7 +59,6 @@ typedef struct ki_schema {
  * Errors: KI_ERR_INVALID, KI_ERR_EXISTS, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
 ki_status ki_schema_new(const ki_allocator *allocator, uint64_t seed, const ki_schema *before, const ki_indexer *more,
                         size_t count, ki_schema **ret_schema, ki_error *err);
-ki_schema *ki_schema_ref(ki_schema *schema);
 void ki_schema_unref(ki_schema *schema);
 /* Returns the position of an index, or `count`. */
 size_t ki_schema_find(const ki_schema *schema, const char *name);
@@ -89,11 +89,17 @@ typedef struct ki_index_update {
 } ki_index_update;
 void ki_index_update_init(ki_index_update *update, const ki_allocator *allocator);
 void ki_index_update_free(ki_index_update *update);
-/* Replaces `old` by `obj` in `index`, number `at` of the schema. Either may be NULL. `read`, equal to `obj`, is what
- * the index function gets. `hash`: of the key (ki_tree_hash). On failure `index` may have half of the change: the
- * caller drops it. Errors: KI_ERR_NO_MEMORY. */
+/* What a change of an object means for the indexes. */
+typedef struct ki_index_change {
+    const ki_object *old;  /* NULL: it is new */
+    ki_object *obj;        /* in place of `old`; NULL: it is deleted */
+    const ki_object *read; /* what the index function gets, equal to `obj` */
+    ki_str key;            /* of both */
+    uint64_t hash;         /* of the key (ki_tree_hash) */
+} ki_index_change;
+/* Changes `index`, number `at` of the schema. On failure `index` may have half of the change: the caller drops it.
+ * Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_index_update_one(ki_index_update *update, const ki_schema *schema, size_t at, ki_store_edit *edit,
-                              ki_tree *index, const ki_object *old, ki_object *obj, const ki_object *read,
-                              uint64_t hash);
+                              ki_tree *index, const ki_index_change *change);
 
 #endif

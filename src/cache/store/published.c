@@ -101,7 +101,9 @@ static ki_snapshot *take_under_lock(ki_published *published) {
 
 const ki_snapshot *ki_published_enter(ki_published *published, ki_reading *ret_reading) {
     uint32_t unread = 0;
-    *ret_reading = (ki_reading){ .stripe = ki_thread_stripe(KI_PUBLISHED_STRIPE_BITS) };
+    /* Most threads have different stripes: the golden ratio spreads their ids. */
+    uint64_t spread = (uint64_t)(uintptr_t)pthread_self() * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
+    *ret_reading = (ki_reading){ .stripe = (unsigned)(spread >> (64 - KI_PUBLISHED_STRIPE_BITS)) };
     if (atomic_compare_exchange_strong(&published->stripes[ret_reading->stripe].is_read, &unread, 1))
         return atomic_load(&published->now);
     ret_reading->held = take_under_lock(published);
@@ -124,10 +126,6 @@ ki_snapshot *ki_published_take(ki_published *published) {
     ki_snapshot *now = ki_snapshot_ref(reading.held ? reading.held : atomic_load(&published->now));
     ki_published_leave(published, reading);
     return now;
-}
-
-ki_snapshot *ki_published_of_writer(const ki_published *published) {
-    return atomic_load_explicit(&published->now, memory_order_relaxed);
 }
 
 void ki_published_swap(ki_published *published, ki_snapshot *next) {

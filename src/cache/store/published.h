@@ -31,7 +31,7 @@ typedef struct ki_reading {
 } ki_reading;
 
 typedef struct ki_published {
-    _Atomic(ki_snapshot *) now; /* owned reference */
+    _Atomic(ki_snapshot *) now; /* owned reference; the writer borrows it until the next swap */
     /* The stripes that may still have a reader of `retiring`, as bits, and above them the number of this list. */
     _Atomic uint64_t pending;
     ki_mutex lock;         /* of the lists, of a change of `now` and of the number in `pending` */
@@ -53,8 +53,6 @@ void ki_published_leave(ki_published *published, ki_reading reading);
 /* Returns a reference to the present snapshot. Any thread. */
 ki_snapshot *ki_published_take(ki_published *published);
 
-/* Returns the present snapshot, borrowed until the next swap. Writer. */
-ki_snapshot *ki_published_of_writer(const ki_published *published);
 /* Publishes a snapshot and takes it over. Writer. */
 void ki_published_swap(ki_published *published, ki_snapshot *next);
 

@@ -5,27 +5,22 @@
 #include "src/base/memory.h"
 #include "src/cache/store/index_set.h"
 
-ki_snapshot *ki_snapshot_new(ki_schema *schema, ki_str resource_version) {
-    size_t trees = schema->count * sizeof(ki_tree);
-    ki_snapshot *snapshot = ki_alloc(&schema->allocator, sizeof *snapshot + trees + resource_version.size + 1);
+ki_snapshot *ki_snapshot_new(ki_schema *schema, const char *resource_version) {
+    size_t trees = schema->count * sizeof(ki_tree), version_size = strlen(resource_version) + 1;
+    ki_snapshot *snapshot = ki_alloc(&schema->allocator, sizeof *snapshot + trees + version_size);
     if (!snapshot)
         return NULL;
     uint64_t version = atomic_fetch_add(&schema->versions->last, 1) + 1;
-    *snapshot = (ki_snapshot){ .schema = ki_schema_ref(schema),
-                               .edit.objects.version = version,
-                               .edit.others.version = version };
+    *snapshot = (ki_snapshot){ .schema = schema, .edit.objects.version = version, .edit.others.version = version };
+    ki_refcount_inc(&schema->refs);
     ki_refcount_init(&snapshot->refs);
     for (size_t i = 0; i < schema->count; i++)
         snapshot->indexes[i] = (ki_tree){ NULL, 0 };
-    char *text = (char *)(snapshot->indexes + schema->count);
-    if (resource_version.size)
-        memcpy(text, resource_version.data, resource_version.size);
-    text[resource_version.size] = '\0';
-    snapshot->resource_version = text;
+    snapshot->resource_version = memcpy(snapshot->indexes + schema->count, resource_version, version_size);
     return snapshot;
 }
 
-ki_snapshot *ki_snapshot_new_from(ki_snapshot *base, ki_schema *schema, ki_str resource_version) {
+ki_snapshot *ki_snapshot_new_from(ki_snapshot *base, ki_schema *schema, const char *resource_version) {
     ki_snapshot *next = ki_snapshot_new(schema, resource_version);
     if (!next)
         return NULL;
@@ -79,7 +74,8 @@ void ki_snapshot_unref(ki_snapshot *snapshot) {
     ki_snapshot_drain drain;
     size_t all = SIZE_MAX;
     ki_snapshot_drain_begin(&drain, snapshot);
-    (void)ki_snapshot_drain_some(&drain, &all);
+    if (drain.snapshot)
+        (void)ki_snapshot_drain_some(&drain, &all);
 }
 
 static void begin_whole(ki_snapshot_drain *drain, ki_snapshot *snapshot, uint64_t born) {

@@ -31,10 +31,10 @@ struct ki_snapshot {
 };
 
 /* Returns a snapshot without objects. */
-ki_snapshot *ki_snapshot_new(ki_schema *schema, ki_str resource_version);
+ki_snapshot *ki_snapshot_new(ki_schema *schema, const char *resource_version);
 /* Returns a snapshot with the objects and indexes of `base`, which is the last one of its chain. The first indexes of
  * `schema` must be those of `base`. */
-ki_snapshot *ki_snapshot_new_from(ki_snapshot *base, ki_schema *schema, ki_str resource_version);
+ki_snapshot *ki_snapshot_new_from(ki_snapshot *base, ki_schema *schema, const char *resource_version);
 /* Makes the snapshot the successor of the one that it was made from: called before it is published. From now on it does
  * not change. */
 void ki_snapshot_link(ki_snapshot *snapshot);

@@ -57,7 +57,7 @@ static ki_status init_store(ki_store *store, ki_published *shared, const ki_stor
     ki_status status = ki_schema_new(&store->allocator, options->seed, NULL, &namespace_indexer,
                                      options->namespaced ? 1 : 0, &schema, NULL);
     if (!status) {
-        first = ki_snapshot_new(schema, KI_STR(""));
+        first = ki_snapshot_new(schema, "");
         ki_schema_unref(schema); /* the snapshot holds a reference now */
     }
     if (!first)
@@ -119,11 +119,7 @@ void ki_store_free(ki_store *store) {
 /* ---- writing ---- */
 
 static ki_snapshot *current(const ki_store *store) {
-    return ki_published_of_writer(store->published);
-}
-
-static ki_str version_or_that_of(const ki_snapshot *now, const char *resource_version) {
-    return ki_str_of(resource_version ? resource_version : now->resource_version);
+    return atomic_load_explicit(&store->published->now, memory_order_relaxed);
 }
 
 void ki_store_publish(ki_store *store, ki_snapshot *next) {
@@ -132,18 +128,16 @@ void ki_store_publish(ki_store *store, ki_snapshot *next) {
     ki_published_swap(store->published, next);
 }
 
-static ki_status update_indexes(ki_store *store, ki_snapshot *next, ki_object *old, ki_object *obj,
-                                const ki_object *read, uint64_t hash) {
+static ki_status update_indexes(ki_store *store, ki_snapshot *next, const ki_index_change *change) {
     ki_status status = KI_OK;
     for (size_t i = 0; !status && i < next->schema->count; i++)
-        status =
-            ki_index_update_one(&store->update, next->schema, i, &next->edit, &next->indexes[i], old, obj, read, hash);
+        status = ki_index_update_one(&store->update, next->schema, i, &next->edit, &next->indexes[i], change);
     return status;
 }
 
 static ki_snapshot *draft(const ki_store *store, const char *resource_version) {
     ki_snapshot *now = current(store);
-    return ki_snapshot_new_from(now, now->schema, version_or_that_of(now, resource_version));
+    return ki_snapshot_new_from(now, now->schema, resource_version ? resource_version : now->resource_version);
 }
 
 /* ---- a change: begin, stage, publish or abandon ---- */
@@ -166,10 +160,11 @@ ki_status ki_store_stage_put(ki_store *store, ki_object *obj, const ki_object *r
     KI_ASSERT(next && obj);
     void *old = NULL;
     const ki_tree_kind *kind = &next->schema->objects;
-    uint64_t hash = ki_tree_hash(kind, kind->key(obj));
-    ki_status status = ki_tree_put_hashed(kind, &next->edit.objects, &next->items, obj, hash, &old);
+    const ki_str key = ki_str_of(ki_object_key(obj));
+    uint64_t hash = ki_tree_hash(kind, key);
+    ki_status status = ki_tree_put_hashed(kind, &next->edit.objects, &next->items, key, hash, obj, &old);
     if (!status)
-        status = update_indexes(store, next, old, obj, read, hash);
+        status = update_indexes(store, next, &(ki_index_change){ old, obj, read, key, hash });
     if (!status)
         count_change(next, old, obj);
     ki_object_unref(old);
@@ -180,9 +175,10 @@ ki_status ki_store_stage_delete(ki_store *store, const char *key) {
     ki_snapshot *next = store->staged;
     KI_ASSERT(next);
     void *old = NULL;
-    ki_status status = ki_tree_remove(&next->schema->objects, &next->edit.objects, &next->items, ki_str_of(key), &old);
+    const ki_str name = ki_str_of(key);
+    ki_status status = ki_tree_remove(&next->schema->objects, &next->edit.objects, &next->items, name, &old);
     if (!status && old)
-        status = update_indexes(store, next, old, NULL, NULL, 0);
+        status = update_indexes(store, next, &(ki_index_change){ .old = old, .key = name });
     if (!status)
         count_change(next, old, NULL);
     ki_object_unref(old);
@@ -196,7 +192,8 @@ ki_snapshot *ki_store_abandon(ki_store *store) {
 }
 
 bool ki_store_publish_staged(ki_store *store) {
-    ki_snapshot *staged = ki_store_abandon(store);
+    ki_snapshot *staged = store->staged;
+    store->staged = NULL;
     if (staged)
         ki_store_publish(store, staged);
     return staged != NULL;
@@ -207,6 +204,10 @@ size_t ki_store_object_bytes(const ki_store *store) {
     size_t bytes = ki_store_enter(store, &reading)->object_bytes;
     ki_store_leave(store, reading);
     return bytes;
+}
+
+size_t ki_store_written_bytes(const ki_store *store) {
+    return current(store)->object_bytes;
 }
 
 ki_object *ki_store_known(const ki_store *store, const char *key) {
@@ -265,7 +266,7 @@ ki_status ki_store_delete(ki_store *store, const char *key, const char *resource
 /* Stages a snapshot of these objects alone. */
 static ki_status stage_all(ki_store *store, ki_object *const *objects, size_t count, const char *resource_version) {
     const ki_snapshot *now = current(store);
-    store->staged = ki_snapshot_new(now->schema, version_or_that_of(now, resource_version));
+    store->staged = ki_snapshot_new(now->schema, resource_version ? resource_version : now->resource_version);
     ki_status status = store->staged ? KI_OK : KI_ERR_NO_MEMORY;
     for (size_t i = 0; !status && i < count; i++) {
         ki_object *obj = ki_object_ref(objects[i]);
@@ -316,7 +317,7 @@ ki_status ki_store_add_indexers(ki_store *store, const ki_indexer *indexers, siz
 /* ---- reading ---- */
 
 ki_status ki_store_new_empty(const ki_store *store, ki_snapshot **ret_empty, ki_error *err) {
-    *ret_empty = ki_snapshot_new(current(store)->schema, KI_STR(""));
+    *ret_empty = ki_snapshot_new(current(store)->schema, "");
     return *ret_empty ? KI_OK : ki_error_no_memory(err, "clearing a store");
 }
 
@@ -336,8 +337,9 @@ ki_object *ki_store_get(const ki_store *store, const char *key) {
     if (!store || !key)
         return NULL;
     ki_reading reading;
-    ki_object *obj = ki_object_ref(ki_snapshot_get(ki_store_enter(store, &reading), key));
-    ki_store_leave(store, reading);
+    const ki_snapshot *now = ki_published_enter(store->published, &reading);
+    ki_object *obj = ki_object_ref(ki_tree_get(&now->schema->objects, &now->items, ki_str_of(key)));
+    ki_published_leave(store->published, reading);
     return obj;
 }
 

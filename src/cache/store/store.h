@@ -35,7 +35,9 @@ bool ki_store_is_overtaken(const ki_store *store);
 ki_snapshot *ki_store_abandon(ki_store *store);
 /* Returns the published object for the writer, borrowed until the next change is published; NULL if there is none. */
 ki_object *ki_store_known(const ki_store *store, const char *key);
-/* Returns the memory of the published objects. Any thread. */
+/* Returns the memory of the published objects, for the writer. */
+size_t ki_store_written_bytes(const ki_store *store);
+/* The same, on any thread. */
 size_t ki_store_object_bytes(const ki_store *store);
 /* Publishes a snapshot that differs only in its resource version. */
 ki_status ki_store_set_resource_version(ki_store *store, const char *resource_version, ki_error *err);

@@ -32,15 +32,12 @@ static uint32_t bit_of(uint64_t hash, unsigned level) {
     return 1u << (hash >> (level * BITS) & 31);
 }
 
-/* __builtin_popcount is a call where the compiler may not use the instruction. */
+/* Returns the number of bits; of those below one, it is the place of its slot. __builtin_popcount is a call where the
+ * compiler may not use the instruction. */
 static unsigned count_bits(uint32_t map) {
     map -= map >> 1 & 0x55555555;
     map = (map & 0x33333333) + (map >> 2 & 0x33333333);
     return ((map + (map >> 4)) & 0x0f0f0f0f) * UINT32_C(0x01010101) >> 24;
-}
-
-static unsigned below(uint32_t map, uint32_t bit) {
-    return count_bits(map & (bit - 1));
 }
 
 static unsigned slot_count(const node *n) {
@@ -48,7 +45,7 @@ static unsigned slot_count(const node *n) {
 }
 
 static unsigned node_index(const node *n, uint32_t bit) {
-    return n->part.leaf_count + below(n->nodes, bit);
+    return n->part.leaf_count + count_bits(n->nodes & (bit - 1));
 }
 
 /* Do the maps of a node agree with each other and with its count? */
@@ -67,15 +64,11 @@ uint64_t ki_tree_hash(const ki_tree_kind *kind, ki_str key) {
     return kind->hash ? kind->hash(key, kind->seed) : ki_hash(key.data, key.size, kind->seed);
 }
 
-static size_t node_size(unsigned slots) {
-    return sizeof(node) + slots * sizeof(union slot);
-}
-
 static node *node_new(const ki_tree_kind *kind, uint64_t version, unsigned slots) {
-    node *n = ki_alloc(kind->allocator, node_size(slots));
+    node *n = ki_alloc(kind->allocator, sizeof(node) + slots * sizeof(union slot));
     if (!n)
         return NULL;
-    n->part = ki_tree_part_of(version);
+    n->part = (ki_tree_part){ .born = version & KI_TREE_VERSION_MAX };
     n->leaves = n->nodes = 0;
     return n;
 }
@@ -99,7 +92,7 @@ void ki_tree_free_node(const ki_tree_kind *kind, ki_tree_part *dead) {
 /* Recurses at most as deep as the tree. */
 static size_t node_memory(const node *n) {
     unsigned count = slot_count(n);
-    size_t size = node_size(count);
+    size_t size = sizeof(node) + count * sizeof(union slot);
     for (unsigned i = n->part.leaf_count; i < count; i++)
         size += node_memory(n->slots[i].node);
     return size;
@@ -153,7 +146,7 @@ static int leaf_at(const ki_tree_kind *kind, const node *n, unsigned level, uint
     }
     if (!(n->leaves & bit))
         return -1;
-    unsigned at = below(n->leaves, bit);
+    unsigned at = count_bits(n->leaves & (bit - 1));
     return kind->has_key(n->slots[at].value, key) ? (int)at : -1;
 }
 
@@ -266,7 +259,7 @@ static ki_status push_down(const ki_tree_kind *kind, uint64_t version, node *n, 
 
 static ki_status insert(const ki_tree_kind *kind, ki_tree_edit *edit, node **slot, uint32_t bit, void *value) {
     KI_ASSERT(!(((*slot)->leaves | (*slot)->nodes) & bit));
-    unsigned at = bit ? below((*slot)->leaves, bit) : (*slot)->part.leaf_count;
+    unsigned at = bit ? count_bits((*slot)->leaves & (bit - 1)) : (*slot)->part.leaf_count;
     if (at >= KI_TREE_MAX_COLLISIONS)
         return KI_ERR_LIMIT;
     node *n = make_exclusive(kind, edit, slot, at, 1);
@@ -279,9 +272,8 @@ static ki_status insert(const ki_tree_kind *kind, ki_tree_edit *edit, node **slo
     return KI_OK;
 }
 
-ki_status ki_tree_put_hashed(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tree, void *value, uint64_t hash,
-                             void **ret_old) {
-    ki_str key = kind->key(value);
+ki_status ki_tree_put_hashed(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tree, ki_str key, uint64_t hash,
+                             void *value, void **ret_old) {
     void *old = NULL;
     ki_status status = KI_OK;
     node **slot = &tree->root;
@@ -304,7 +296,7 @@ ki_status ki_tree_put_hashed(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tr
             break;
         }
         if (n->leaves & bit) {
-            status = push_down(kind, edit->version, n, below(n->leaves, bit), level, bit, value, hash);
+            status = push_down(kind, edit->version, n, count_bits(n->leaves & (bit - 1)), level, bit, value, hash);
             break;
         }
         slot = &n->slots[node_index(n, bit)].node;
@@ -321,11 +313,12 @@ ki_status ki_tree_put_hashed(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tr
 }
 
 ki_status ki_tree_put(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tree, void *value, void **ret_old) {
-    return ki_tree_put_hashed(kind, edit, tree, value, ki_tree_hash(kind, kind->key(value)), ret_old);
+    ki_str key = kind->key(value);
+    return ki_tree_put_hashed(kind, edit, tree, key, ki_tree_hash(kind, key), value, ret_old);
 }
 
-ki_status ki_tree_own(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tree, ki_str key, void ***ret_place) {
-    uint64_t hash = ki_tree_hash(kind, key);
+ki_status ki_tree_own(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tree, ki_str key, uint64_t hash,
+                      void ***ret_place) {
     node **slot = &tree->root;
     *ret_place = NULL;
     for (unsigned level = 0; *slot; level++) {
@@ -349,7 +342,7 @@ ki_status ki_tree_own(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tre
 
 /* Releases an unused slot, if the allocator can. */
 static void shrink(const ki_tree_kind *kind, node **slot) {
-    node *smaller = ki_realloc_array(kind->allocator, *slot, 1, node_size(slot_count(*slot)));
+    node *smaller = ki_realloc_array(kind->allocator, *slot, 1, sizeof(node) + slot_count(*slot) * sizeof(union slot));
     if (smaller)
         *slot = smaller;
 }
@@ -362,7 +355,7 @@ static void pull_up(const ki_tree_kind *kind, node *parent, uint32_t bit) {
     KI_ASSERT(child->part.leaf_count == 1 && !child->nodes && child->part.born == parent->part.born);
     void *value = child->slots[0].value;
     ki_free(kind->allocator, child);
-    unsigned to = below(parent->leaves, bit);
+    unsigned to = count_bits(parent->leaves & (bit - 1));
     memmove(parent->slots + to + 1, parent->slots + to, (from - to) * sizeof(union slot));
     parent->slots[to].value = value;
     parent->leaves |= bit;

@@ -40,10 +40,6 @@ enum {
 
 #define KI_TREE_VERSION_MAX ((UINT64_C(1) << 48) - 1) /* a version each microsecond for nine years */
 
-static inline ki_tree_part ki_tree_part_of(uint64_t version) {
-    return (ki_tree_part){ .born = version & KI_TREE_VERSION_MAX };
-}
-
 /* The change that makes a version. */
 typedef struct ki_tree_edit {
     uint64_t version;   /* its number */
@@ -81,14 +77,15 @@ void *ki_tree_get(const ki_tree_kind *kind, const ki_tree *tree, ki_str key);
 /* Adds a value, with a reference. The replaced value goes to `*ret_old` with its reference, or NULL; without `ret_old`
  * it is released. KI_ERR_NO_MEMORY and KI_ERR_LIMIT leave the content unchanged. */
 ki_status ki_tree_put(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tree, void *value, void **ret_old);
-/* As ki_tree_put, with the hash of the value's key: for a value that goes into several trees of one seed. */
-ki_status ki_tree_put_hashed(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tree, void *value, uint64_t hash,
-                             void **ret_old);
+/* As ki_tree_put, with the value's key and its hash: for a value that goes into several trees of one seed. */
+ki_status ki_tree_put_hashed(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tree, ki_str key, uint64_t hash,
+                             void *value, void **ret_old);
 uint64_t ki_tree_hash(const ki_tree_kind *kind, ki_str key);
-/* Gives the version nodes of its own on the way to a key, for a caller that then changes or adds the value.
- * `*ret_place`: where the value is, which may be replaced by one with the same key, in a tree without references;
- * NULL: there is none. Errors: KI_ERR_NO_MEMORY. */
-ki_status ki_tree_own(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tree, ki_str key, void ***ret_place);
+/* Gives the version nodes of its own on the way to a key, whose hash is given, for a caller that then changes or adds
+ * the value. `*ret_place`: where the value is, which may be replaced by one with the same key, in a tree without
+ * references; NULL: there is none. Errors: KI_ERR_NO_MEMORY. */
+ki_status ki_tree_own(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tree, ki_str key, uint64_t hash,
+                      void ***ret_place);
 /* Removes a value. `ret_old` and failures as in put. A missing key is not an error. */
 ki_status ki_tree_remove(const ki_tree_kind *kind, ki_tree_edit *edit, ki_tree *tree, ki_str key, void **ret_old);
 /* Removes the only value of a tree. Cannot fail. */

@@ -83,7 +83,7 @@ TEST(a_change_that_keeps_its_value_by_path_does_not_unpack_the_state_before) {
     ki_object *first = make_on_node(format, 1, "n1"), *same = make_on_node(format, 2, "n1"),
               *moved = make_on_node(format, 3, "n2");
     ki_object_format_train(format, &first, 1, 1);
-    ki_object *packed[] = { ki_object_pack(first), ki_object_pack(same) };
+    ki_object *packed[] = { ki_object_pack(ki_object_ref(first)), ki_object_pack(ki_object_ref(same)) };
     assert_true(ki_object_is_packed(packed[0]) && ki_object_is_packed(packed[1]));
     ki_store *store = new_store();
     assert_int_equal(ki_store_add_indexers(store, &by_node, 1, NULL), KI_OK);

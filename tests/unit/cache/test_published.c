@@ -19,7 +19,7 @@ static ki_schema *schema;
 static ki_snapshot *make(int version) {
     char text[16];
     snprintf(text, sizeof text, "%d", version);
-    ki_snapshot *snapshot = ki_snapshot_new(schema, ki_str_of(text));
+    ki_snapshot *snapshot = ki_snapshot_new(schema, text);
     assert_non_null(snapshot);
     return snapshot;
 }
@@ -38,7 +38,7 @@ static void end(ki_published *published) {
 static ki_snapshot *swap(ki_published *published, int version) {
     ki_snapshot *before = ki_published_take(published);
     ki_published_swap(published, make(version));
-    assert_int_equal(atoi(ki_published_of_writer(published)->resource_version), version);
+    assert_int_equal(atoi(atomic_load(&published->now)->resource_version), version);
     return before;
 }
 
@@ -106,7 +106,7 @@ TEST(what_waited_is_released_from_the_oldest_on) {
     for (int i = 1; i <= WAITING; i++) {
         ki_published_swap(&published, make(i));
         if (i < WAITING)
-            waiting[i] = ki_published_of_writer(&published);
+            waiting[i] = atomic_load(&published.now);
     }
     noted.count = 0;
     ki_published_leave(&published, reading);

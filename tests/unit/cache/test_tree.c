@@ -77,6 +77,10 @@ typedef struct lineage {
     ki_tree_edit edit;
 } lineage;
 
+static ki_status own(const ki_tree_kind *kind, lineage *last, ki_str key, void ***ret_place) {
+    return ki_tree_own(kind, &last->edit, &last->tree, key, ki_tree_hash(kind, key), ret_place);
+}
+
 /* Begins the next version, and returns the present one. */
 static ki_tree next_version(lineage *last) {
     last->edit.version++;
@@ -318,7 +322,7 @@ static bool own_without_memory(const ki_tree_kind *like, size_t fail_at) {
     memory.fail_at = memory.calls + fail_at;
     void **place = NULL;
     for (unsigned i = 0; i < ITEMS; i++) {
-        ki_status status = ki_tree_own(&kind, &last.edit, &last.tree, item_key(items[0][i]), &place);
+        ki_status status = own(&kind, &last, item_key(items[0][i]), &place);
         assert_true(status == KI_OK || (status == KI_ERR_NO_MEMORY && scarce_memory_failed(&memory)));
         if (status)
             continue;
@@ -327,14 +331,14 @@ static bool own_without_memory(const ki_tree_kind *like, size_t fail_at) {
         model[i] = 2;
     }
     bool failed = scarce_memory_failed(&memory);
-    if (ki_tree_own(&kind, &last.edit, &last.tree, KI_STR("missing"), &place) == KI_OK)
+    if (own(&kind, &last, KI_STR("missing"), &place) == KI_OK)
         assert_null(place);
     assert_like(&kind, &before, before_model, ITEMS + 1);
     assert_like(&kind, &last.tree, model, ITEMS + 1);
     size_t calls = memory.calls;
     for (unsigned i = 0; i < ITEMS; i++) /* all nodes are of this version now */
         if (model[i] == 2)
-            assert_int_equal(ki_tree_own(&kind, &last.edit, &last.tree, item_key(items[0][i]), &place), KI_OK);
+            assert_int_equal(own(&kind, &last, item_key(items[0][i]), &place), KI_OK);
     assert_int_equal(memory.calls, calls);
     ki_tree_drain drain;
     ki_tree_drain_begin(&drain, &last.tree, 0);
@@ -354,7 +358,7 @@ static bool own_without_memory(const ki_tree_kind *like, size_t fail_at) {
 TEST(an_own_place_is_of_the_last_version_alone) {
     lineage none = { .edit.version = 1 };
     void **place;
-    assert_int_equal(ki_tree_own(&kinds[0], &none.edit, &none.tree, KI_STR("missing"), &place), KI_OK);
+    assert_int_equal(own(&kinds[0], &none, KI_STR("missing"), &place), KI_OK);
     assert_null(place);
     assert_null(none.tree.root);
     for (int k = 0; k < KINDS; k++)

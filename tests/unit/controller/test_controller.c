@@ -593,7 +593,10 @@ CONTROLLER_TEST(a_key_that_is_put_back_is_handed_out_again) {
     ki_mutex_unlock(&stage.controller->mutex);
 
     atomic_store(&stage.controller->leads, false);
-    ki_reconcile_run(call, ki_workqueue_get(queue, 0, NULL));
+    assert_true(ki_reconcile_run(call, ki_workqueue_get(queue, 0, NULL)));
+    ki_mutex_lock(&stage.controller->mutex);
+    ki_reconcile_put_ended(call);
+    ki_mutex_unlock(&stage.controller->mutex);
 
     assert_int_equal(ki_workqueue_length(queue), 1);
     assert_ptr_equal(stage.controller->unused, call);

@@ -585,7 +585,10 @@ CONTROLLER_TEST(a_key_is_put_back_if_the_lease_has_expired_since_the_key_was_han
     const char *key = ki_workqueue_get(queue, 0, NULL);
     stage.engine.now += KI_SECONDS(11);
 
-    ki_reconcile_run(call, key);
+    assert_true(ki_reconcile_run(call, key));
+    ki_mutex_lock(&stage.controller->mutex);
+    ki_reconcile_put_ended(call);
+    ki_mutex_unlock(&stage.controller->mutex);
 
     stage_expect(&stage, "");
     assert_int_equal(ki_workqueue_length(queue), 1);

@@ -1,7 +1,7 @@
 /* A packed body comes out as it went in; whatever cannot be packed stays plain; overwritten bytes are noticed. */
 #include "src/base/memory.h"
 #include "src/object/body_codec.h"
-#include "src/object/body_packer.h"
+#include "src/object/pack.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
 

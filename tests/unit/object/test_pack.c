@@ -80,7 +80,7 @@ static void begin(stage *s, const ki_allocator *allocator, const char *json) {
     s->plain = NULL;
     assert_int_equal(make_format(allocator, &s->format), KI_OK);
     assert_int_equal(ki_object_format_read(s->format, json, strlen(json), &s->plain, NULL), KI_OK);
-    s->packed = ki_object_pack(s->plain);
+    s->packed = ki_object_pack(ki_object_ref(s->plain));
 }
 
 static void end(stage *s) {
@@ -205,7 +205,7 @@ TEST(a_packed_object_outlives_its_codec_and_format) {
     begin(&s, &ki_allocator_default, pod);
     ki_object *more[] = { s.plain };
     ki_object_format_train(s.format, more, 1, 1000); /* another codec */
-    ki_object *later = ki_object_pack(s.plain);
+    ki_object *later = ki_object_pack(ki_object_ref(s.plain));
     assert_same_json(s.packed, later);
     assert_true(ki_object_is_same_state(s.packed, later));
     ki_object_format_unref(s.format);
@@ -218,14 +218,14 @@ TEST(a_packed_object_outlives_its_codec_and_format) {
 TEST(an_object_is_packed_once_and_only_with_a_codec) {
     stage s;
     begin(&s, &ki_allocator_default, pod);
-    ki_object *again = ki_object_pack(s.packed);
+    ki_object *again = ki_object_pack(ki_object_ref(s.packed));
     assert_ptr_equal(again, s.packed);
     ki_object_unref(again);
     end(&s);
     assert_int_equal(ki_object_format_new(NULL, NULL, &s.format, NULL), KI_OK);
     assert_false(ki_object_format_is_due(s.format, SIZE_MAX));
     assert_int_equal(ki_object_format_read(s.format, pod, strlen(pod), &s.plain, NULL), KI_OK);
-    s.packed = ki_object_pack(s.plain);
+    s.packed = ki_object_pack(ki_object_ref(s.plain));
     assert_ptr_equal(s.packed, s.plain);
     end(&s);
 }
@@ -269,7 +269,7 @@ TEST(what_cannot_fail_works_without_memory) {
     assert_true(ki_object_is_being_deleted(s.packed));
     assert_true(ki_object_matches(s.packed, selector));
     assert_true(ki_object_is_same_state(s.packed, s.plain));
-    ki_object *stays = ki_object_pack(s.plain);
+    ki_object *stays = ki_object_pack(ki_object_ref(s.plain));
     assert_ptr_equal(stays, s.plain);
     ki_object_unref(stays);
     ki_selector_free(selector);
@@ -286,7 +286,7 @@ static ki_status use_packed(const ki_allocator *allocator) {
     if (!status)
         status = ki_object_format_read(format, pod, strlen(pod), &plain, NULL);
     if (!status) {
-        packed = ki_object_pack(plain);
+        packed = ki_object_pack(ki_object_ref(plain));
         assert_true(ki_object_is_same_state(packed, plain));
         status = ki_object_field(packed, "spec.nodeName", &value, NULL);
     }
@@ -406,7 +406,7 @@ TEST(any_document_comes_out_as_it_went_in) {
         ki_error err = KI_ERROR_INIT;
         if (ki_object_format_read(format, json.data, json.size, &plain, &err))
             fail_msg("%s: %s", ki_error_message(&err), json.data);
-        ki_object *packed = ki_object_pack(plain);
+        ki_object *packed = ki_object_pack(ki_object_ref(plain));
         assert_same_header(plain, packed);
         ki_value value = KI_VALUE_INIT;
         assert_int_equal(ki_object_json(packed, &value, NULL), KI_OK);
