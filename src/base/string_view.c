@@ -3,6 +3,8 @@
 
 #include "src/base/assert.h"
 
+#include <endian.h>
+
 bool ki_str_starts_with(ki_str text, ki_str prefix) {
     return text.size >= prefix.size && (prefix.size == 0 || memcmp(text.data, prefix.data, prefix.size) == 0);
 }
@@ -75,37 +77,40 @@ size_t ki_str_control_size(const char *text) {
     return c[0] == 0xe2 && c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9 ? 3 : 0; /* U+2066 to U+2069 */
 }
 
-/* Takes eight bytes at a time, then those that are left, then the size. Each step multiplies the hash to 128 bits and
- * folds the halves, as foldhash does: every bit of the input affects every bit of the hash. Bytes are read
- * little-endian on every machine, so that tests agree between machines. */
+/* Multiplies to 128 bits and folds the halves, as wyhash does: every bit of both affects every bit of the result. */
+static inline uint64_t fold(uint64_t a, uint64_t b) {
+#ifdef __SIZEOF_INT128__
+    __extension__ typedef unsigned __int128 wide;
+    wide product = (wide)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+#else
+    uint64_t lowest = (uint32_t)a * (uint64_t)(uint32_t)b, highest = (a >> 32) * (b >> 32);
+    uint64_t middle = (a >> 32) * (uint32_t)b, middle2 = (uint32_t)a * (b >> 32);
+    uint64_t carry = (lowest >> 32) + (uint32_t)middle + (uint32_t)middle2;
+    return (carry << 32 | (uint32_t)lowest) ^ (highest + (middle >> 32) + (middle2 >> 32) + (carry >> 32));
+#endif
+}
+
+/* Takes 16 bytes at a time, then those that are left, and the size. Bytes are read little-endian on every machine, so
+ * that tests agree between machines. */
 uint64_t ki_hash(const void *data, size_t size, uint64_t seed) {
     const unsigned char *at = data;
-    const uint64_t factor = UINT64_C(0xe7037ed1a0b428db);
-    uint64_t hash = seed ^ UINT64_C(0xa0761d6478bd642f);
-    for (size_t left = size, taken = 1; taken > 0; at += taken, left -= taken) {
-        uint64_t word = size;
-        taken = left < sizeof word ? left : sizeof word;
-        if (taken == sizeof word) {
-            memcpy(&word, at, sizeof word);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-            word = __builtin_bswap64(word);
-#endif
-        } else if (taken > 0) {
-            word = 0;
-            for (size_t i = taken; i > 0; i--)
-                word = word << 8 | at[i - 1];
-        }
-#ifdef __SIZEOF_INT128__
-        __extension__ typedef unsigned __int128 wide;
-        wide product = (wide)(hash ^ word) * factor;
-        hash = (uint64_t)product ^ (uint64_t)(product >> 64);
-#else
-        uint64_t high = (hash ^ word) >> 32, low = (uint32_t)(hash ^ word);
-        uint64_t lowest = low * (uint32_t)factor, middle = high * (uint32_t)factor, middle2 = low * (factor >> 32);
-        uint64_t carry = (lowest >> 32) + (uint32_t)middle + (uint32_t)middle2;
-        high = high * (factor >> 32) + (middle >> 32) + (middle2 >> 32) + (carry >> 32);
-        hash = (carry << 32 | (uint32_t)lowest) ^ high;
-#endif
+    const uint64_t other = UINT64_C(0xe7037ed1a0b428db);
+    uint64_t hash = seed ^ UINT64_C(0xa0761d6478bd642f), words[2];
+    size_t left = size;
+    for (; left > sizeof words; at += sizeof words, left -= sizeof words) {
+        memcpy(words, at, sizeof words);
+        hash = fold(le64toh(words[0]) ^ other, le64toh(words[1]) ^ hash);
     }
-    return hash;
+    words[0] = words[1] = 0;
+    if (left >= sizeof words[0]) { /* the words overlap */
+        memcpy(&words[0], at, sizeof words[0]);
+        memcpy(&words[1], at + left - sizeof words[1], sizeof words[1]);
+        words[0] = le64toh(words[0]);
+        words[1] = le64toh(words[1]);
+    } else {
+        for (size_t i = left; i > 0; i--)
+            words[0] = words[0] << 8 | at[i - 1];
+    }
+    return fold(size ^ UINT64_C(0x8ebc6af09c88c6e3), fold(words[0] ^ other, words[1] ^ hash));
 }
