@@ -50,13 +50,13 @@ TEST(only_whole_decimal_numbers_within_the_limit_are_read) {
 
 /* Tests and seeds of the simulation depend on these: they must be the same on every machine. */
 TEST(the_hash_of_a_text_is_the_same_on_every_machine) {
-    assert_int_equal(ki_hash("", 0, 0), UINT64_C(0x1ff5c2923a788d2c));
-    assert_int_equal(ki_hash("pod", 3, 0), UINT64_C(0xa8bfb2a6e969e3c8));
-    assert_int_equal(ki_hash("kube-system/coredns-668d6bf9bc-x7k2p", 36, 42), UINT64_C(0xd686e0fd0baaae90));
+    assert_int_equal(ki_hash("", 0, 0), UINT64_C(0xa5506ff52926ac13));
+    assert_int_equal(ki_hash("pod", 3, 0), UINT64_C(0xc6642d2ba3c6ea14));
+    assert_int_equal(ki_hash("kube-system/coredns-668d6bf9bc-x7k2p", 36, 42), UINT64_C(0x25e69f5f569e3327));
     char text[1000];
     for (size_t i = 0; i < sizeof text; i++)
         text[i] = (char)(i * 31 + 7);
-    assert_int_equal(ki_hash(text, sizeof text, 42), UINT64_C(0x20899041ffb2ce09));
+    assert_int_equal(ki_hash(text, sizeof text, 42), UINT64_C(0x376d9a7d3aee4bfe));
 }
 
 TEST(each_bit_of_the_input_changes_about_half_of_the_hash) {

@@ -165,7 +165,6 @@ TEST(packed_objects_share_the_texts_of_their_views) {
         assert_int_equal(ki_object_format_read(format, json, strlen(json), &plain, NULL), KI_OK);
         packed[i] = ki_object_pack(plain);
         assert_true(ki_object_is_packed(packed[i]));
-        ki_object_unref(plain);
     }
     const struct pod *view = ki_object_view(packed[COUNT - 1]), *other = ki_object_view(packed[COUNT - 2]);
     assert_ptr_equal(view->node, other->node);
