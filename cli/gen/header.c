@@ -15,6 +15,7 @@ enum {
     PIECE_MAX = 96,      /* bytes of a piece of a string */
     INDENT_MAX = 40,     /* deeper structs are not indented further: the longest member still fits */
     NAME_TWICE_MAX = 17, /* bytes of a struct's name that a line has twice */
+    NAME_CAST_MAX = 58,  /* of one in the line with the cast */
     TITLE_PART_MAX = 60  /* bytes of the resource's plural, version and group in the first comment */
 };
 
@@ -317,11 +318,11 @@ static void write_header(FILE *out, const gen_schema *schema, const gen_request 
             "/* Returns the fields of an object; NULL if its informer has no view. Borrowed from the object. */\n"
             "static inline const struct %s *%s%s_view(const ki_object *obj) {\n"
             "#ifdef __cplusplus\n"
-            "    return static_cast<const struct %s *>(ki_object_view(obj));\n"
+            "    return static_cast<const struct %s *>(%ski_object_view(obj));\n"
             "#else\n"
             "    return ki_object_view(obj);\n"
             "#endif\n}\n\n#endif\n",
-            name, is_long ? "\n" : "", name, name);
+            name, is_long ? "\n" : "", name, name, strlen(name) > NAME_CAST_MAX ? "\n        " : "");
 }
 
 /* Makes the struct's name. */
