@@ -38,7 +38,7 @@ typedef enum ki_reconcile_result {
 struct ki_reconcile {
     ki_controller *controller;
     /* Written by the reconciling thread; after ki_reconcile_defer, by the thread that finishes. */
-    const char *key; /* borrowed from the queue until ki_workqueue_done */
+    const char *key; /* borrowed from the queue until the key is done */
     int64_t started_at;
     ki_term term;          /* in which it began, and to which its requests belong */
     ki_own_writes *writes; /* of its requests; NULL: not waited for, or not made yet */
@@ -154,7 +154,7 @@ struct ki_controller {
     _Atomic bool is_stopping; /* set under `mutex` */
     _Atomic bool leads;       /* set on the loop by the elector's hook; true without an elector */
 
-    /* Under `mutex`. A thread that holds it never calls the program or the queue. */
+    /* Under `mutex`. A thread that holds it never calls the queue, nor the program except its clock. */
     ki_mutex mutex;
     ki_cond changed; /* signals changes of the members below and of `is_stopping` */
     ki_controller_state state;
@@ -201,7 +201,7 @@ ki_status ki_source_catch_up(ki_source *source, bool *ret_more);
 
 /* workers.c */
 void ki_controller_start_threads(ki_controller *controller);
-void ki_controller_take_turn(ki_task *task, void *user); /* function of work_task */
+void ki_controller_take_turn(ki_task *task, void *user); /* function of `tasks.work` */
 
 /* reconcile.c. Takes a free reconcile; NULL if there is none. */
 ki_reconcile *ki_reconcile_take(ki_controller *controller);

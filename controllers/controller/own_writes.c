@@ -7,8 +7,8 @@
  *      |       other: a deletion is seen only after the creation before it
  *     CLOSED   all are seen, or 10 s have passed, or the controller stops: the key is done
  *
- * A reconcile without a write that a cache lacks leaves its log OPEN for the next one. Without memory a write is not
- * waited for. */
+ * A reconcile without a write that a cache lacks leaves its log OPEN for the next one, if no request holds the log.
+ * Without memory a write is not waited for. */
 #include "controllers/controller/own_writes.h"
 
 #include "controllers/controller/controller.h"

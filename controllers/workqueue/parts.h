@@ -40,7 +40,7 @@ typedef struct ki_work_counts {
  *
  * An item exists while at least one of these is true: it is dirty, it waits, it is being processed, it has failures. */
 typedef struct ki_work_item {
-    ki_heap_node node; /* in `waiting` or `ready_heap`; its sequence is the order among items of one rank */
+    ki_heap_node node; /* in `waiting` or `ready.heap`; its sequence is the order among items of one rank */
     /* Links of the list of ready keys, or of the list of keys being processed. */
     struct ki_work_item *next, *previous;
     int64_t added_at;   /* while dirty: engine time of the first add; meaningless unless is_measured */

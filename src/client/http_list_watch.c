@@ -72,7 +72,7 @@ struct http_call {
     ki_kept_error end_error; /* of a response that has ended, before `rest` is decoded; none: the body is complete */
     int status;              /* HTTP status; 0 before the response's head */
     ki_buffer error_body;
-    ki_error *failure; /* while bytes are decoded: where a decoder's callback puts its error */
+    ki_error *failure; /* while bytes are decoded: where a list's callback puts its error */
     const char *verb;  /* "list" or "watch" */
 };
 

@@ -1,6 +1,6 @@
 /* transport.h: the interface that sends requests and receives responses. Implementations: curl.c (libcurl) and
- * testing/memory/transport.c (same process); the simulation has one more. Loop only. src/client knows only this
- * interface. */
+ * testing/memory/transport.c (same process); the simulation has one more. Loop only. src/client makes
+ * a transport of libcurl if it is given none, and knows nothing else of it. */
 #ifndef KI_TRANSPORT_TRANSPORT_H
 #define KI_TRANSPORT_TRANSPORT_H
 

@@ -1,6 +1,6 @@
 /* storage.h: the objects of one resource in key order, the history of their changes, and the open watches. Part of a
- * cluster, which assigns the revisions. write.c changes it; rest/page.c and request/watch.c read it. The caller holds
- * the cluster. */
+ * cluster, which assigns the revisions. write.c, write_delete.c, direct.c and start.c change it; rest/page.c and
+ * request/watch.c read it. The caller holds the cluster. */
 #ifndef KT_CLUSTER_STORAGE_H
 #define KT_CLUSTER_STORAGE_H
 

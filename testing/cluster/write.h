@@ -41,7 +41,7 @@ ki_status kt_write_delete(const kt_write *write, kt_object *old, kt_object **ret
 /* Removes an object regardless of its finalizers. */
 ki_status kt_write_remove(const kt_write *write, kt_object *old, kt_object **ret_obj);
 
-/* Creates the object at the next revision and commits it unless it is a dry run. */
+/* Creates the object at the next revision and commits it; of a dry run, at the present one, and commits nothing. */
 ki_status kt_write_store(const kt_write *write, kt_event_type type, const kt_meta *meta, yyjson_val *root,
                          yyjson_val *status_root, kt_object **ret_obj);
 bool kt_write_is_namespace(const kt_write *write);

@@ -52,7 +52,7 @@ typedef struct open_sockets {
 } open_sockets;
 
 struct kt_front {
-    /* ---- constant ---- */
+    /* ---- constant, but for `is_ending` ---- */
     ki_allocator allocator;
     kt_cluster *cluster; /* under the lock of `streams` */
     bool is_ending;      /* watches end, also new ones; under the lock of `streams` */

@@ -16,7 +16,7 @@
 
 #include <stdio.h>
 
-#define VERSION_MINOR "36"
+#define VERSION_MINOR "37"
 
 enum {
     DECODED_MAX = 8 * KT_BODY_MAX /* bytes of a protobuf body as JSON, which is longer because of names and escapes */
@@ -128,7 +128,7 @@ static ki_status version(kt_call *call) {
     ki_buffer_append_string(
         &call->response->body,
         "{\"major\":\"1\",\"minor\":\"" VERSION_MINOR "\",\"emulationMajor\":\"1\",\"emulationMinor\":\"" VERSION_MINOR
-        "\",\"minCompatibilityMajor\":\"1\",\"minCompatibilityMinor\":\"35\",\"gitVersion\":\"v1." VERSION_MINOR
+        "\",\"minCompatibilityMajor\":\"1\",\"minCompatibilityMinor\":\"36\",\"gitVersion\":\"v1." VERSION_MINOR
         ".0+kinformer\",\"gitCommit\":\"\",\"gitTreeState\":\"clean\",\"buildDate\":\"1970-01-01T00:00:00Z\","
         "\"goVersion\":\"\",\"compiler\":\"cc\",\"platform\":\"linux\"}");
     return kt_call_done(call, 200);
@@ -194,7 +194,7 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
         status = kt_fail_generic(&call, 413);
     if (!status)
         status = call.storage ? resource_call(&call) : other_call(&call);
-    /* Every call ends with KT_RESPONDED, also one that failed, or for lack of memory. */
+    /* A call ends with KT_RESPONDED, also for an error response, or with KI_ERR_NO_MEMORY. */
     if (status == KT_RESPONDED && kt_cluster_reconcile(cluster, now_ms))
         status = KI_ERR_NO_MEMORY;
     if (status == KT_RESPONDED && request->from_network && !is_control)

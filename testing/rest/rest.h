@@ -1,5 +1,6 @@
 /* rest.h: the API server without I/O: a request in, a response or watch out. Time is an argument. Called by the HTTP
- * front (testing/http/front.c), by the in-memory transport's adapter, and by the simulation.
+ * front (testing/http/front.c), by the functions of the embedded server that make requests, by the in-memory
+ * transport's adapter, and by the simulation.
  *
  * Threads: one at a time. A front with several threads holds its own lock around every call with the same cluster. */
 #ifndef KT_REST_REST_H

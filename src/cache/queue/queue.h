@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 enum {
-    KI_QUEUE_SLICE = 100 /* maximum units (objects) of one pop */
+    KI_QUEUE_SLICE = 100 /* units that a pop does of a list or a resync, if `slice` is 0 */
 };
 
 /* put, replace and resync can fail with KI_ERR_NO_MEMORY, which leaves the queue unchanged, and with KI_ERR_CLOSED. */
@@ -47,7 +47,7 @@ struct ki_queue {
     /* Called when an empty queue gets an item, and on close; NULL: nobody is woken. */
     void (*ready)(void *user);
     void *ready_user;
-    size_t slice;     /* units that the next pop may do; 0: KI_QUEUE_SLICE */
+    size_t slice;     /* units that the next pop may do; 0: KI_QUEUE_SLICE, and a whole batch of events */
     size_t work;      /* units that the last pop did besides processing */
     size_t failed;    /* items that are not queued: their processing failed, and they wait for `retry` */
     bool stays_first; /* the last pop's item is still the first one */

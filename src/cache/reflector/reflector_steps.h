@@ -42,7 +42,7 @@ void ki_reflector_note_version_known(ki_reflector *reflector);
 ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj);
 /* Returns a reference to the object that ki_reflector_append would add. */
 ki_object *ki_reflector_known_instance(const ki_reflector *reflector, ki_object *obj);
-/* Puts an object in the place of a listed one, with its reference; NULL: none. A key that is in `collected` stays
+/* Puts an object in the place of a listed one, with its reference; NULL: none. A key that is in `listed.places` stays
  * there, as that of the new object: the map borrows it. */
 void ki_reflector_put_listed(ki_reflector *reflector, size_t place, ki_object *obj);
 /* Drops the objects of the current list or streaming list. */
