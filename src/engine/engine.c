@@ -645,6 +645,8 @@ static ki_status drive_for(ki_engine *engine, const bool *done, int64_t deadline
         int until_due = bounded_timeout(engine), left = milliseconds_left(deadline);
         int timeout = left >= 0 && left < until_due ? left : until_due;
         status = run_once(engine, KI_ENGINE_DEFAULT_WORK, timeout, err);
+        if (!status) /* a callback may have forked */
+            status = ki_engine_check_process(engine, err);
         ki_mutex_lock(&engine->mutex);
         if (left == 0)
             break;

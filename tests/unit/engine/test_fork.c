@@ -54,6 +54,42 @@ TEST(a_task_wakes_the_child_although_one_was_posted_before_the_fork) {
     ki_engine_free(engine);
 }
 
+/* Forks, and returns in the child too, with more work left for the loop. */
+static void fork_here(ki_task *task, void *user) {
+    pid_t *child = user;
+    (void)task;
+    *child = fork();
+}
+
+typedef struct forked_wait {
+    ki_task forking, later;
+    pid_t child;
+    int calls;
+} forked_wait;
+
+TEST(a_wait_that_drives_the_engine_does_no_more_work_in_a_child) {
+    ki_engine *engine = NULL;
+    forked_wait self = { .child = -1 };
+    ki_error err = KI_ERROR_INIT;
+    const bool done = false;
+    int status = 0;
+    assert_int_equal(ki_engine_new(NULL, &engine, NULL), KI_OK);
+    ki_task_init(&self.forking, engine, fork_here, &self.child);
+    ki_task_init(&self.later, engine, count, &self.calls);
+    ki_task_post(&self.forking);
+    ki_task_post(&self.later);
+    ki_status waited = ki_engine_await(engine, &done, KI_MILLISECONDS(100), true, &err);
+    if (self.child == 0)
+        _exit(waited == KI_ERR_STATE && self.calls == 0 ? GOOD : 1);
+    assert_true(self.child > 0);
+    assert_int_equal(waited, KI_ERR_TIMEOUT);
+    assert_int_equal(self.calls, 1);
+    assert_int_equal(waitpid(self.child, &status, 0), self.child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), GOOD);
+    ki_engine_free(engine);
+}
+
 static void count_timer(ki_timer *timer, void *user) {
     int *calls = user;
     (void)timer;
