@@ -369,12 +369,16 @@ CLI_TEST(count_ends_it_after_so_many_changes) {
 }
 
 CLI_TEST(a_cluster_that_is_not_there_is_status_3) {
-    static const char *const rows[] = { "watch pods --server http://127.0.0.1:1 --timeout 300ms",
-                                        "get pods --server http://127.0.0.1:1 --timeout 0.3s",
-                                        "get foos.v1.example.com --server URL --timeout 300ms" };
+    static const struct {
+        const char *words, *says;
+    } rows[] = {
+        { "watch pods --server http://127.0.0.1:1 --timeout 300ms", "did not sync within 0.3 s" },
+        { "get pods --server http://127.0.0.1:1 --timeout 0.3s", "did not sync within 0.3 s" },
+        { "get foos.v1.example.com --server URL --timeout 5s", "did not sync within 5 s" }, /* and asks what there is */
+    };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        run(rows[i]);
-        assert_says("did not sync within 0.3 s");
+        run(rows[i].words);
+        assert_says(rows[i].says);
         assert_ends(3);
     }
 }
