@@ -123,13 +123,21 @@ bool kt_auth_find(const kt_cluster *cluster, ki_str secret, int64_t now_ms, kt_u
     return true;
 }
 
+/* Returns true if an older token than this one has the same user. */
+static bool has_older(const kt_token *token) {
+    const kt_token *older = token->next;
+    while (older && (older->expires_ms || !ki_str_equal(older->user.name, token->user.name)))
+        older = older->next;
+    return older;
+}
+
 bool kt_auth_next_token(const kt_auth *auth, const char *secret, size_t *at, ki_str *ret_secret, ki_str *ret_user) {
     while (*at < auth->token_count) {
         const kt_token *token = auth->tokens; /* the newest first */
         for (size_t i = auth->token_count - 1; i > *at; i--)
             token = token->next;
         ++*at;
-        if (token->expires_ms || ki_str_equals(token->secret, secret))
+        if (token->expires_ms || ki_str_equals(token->secret, secret) || has_older(token))
             continue;
         *ret_secret = token->secret;
         *ret_user = token->user.name;

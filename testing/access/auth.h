@@ -73,8 +73,8 @@ void kt_auth_clear_rules(kt_auth *auth);
 void kt_auth_keep_start(kt_auth *auth);
 void kt_auth_return_to_start(kt_auth *auth);
 
-/* Gets each token that does not expire, the oldest first, except the one with `secret`. `*at` is 0 at first. False
- * after the last one. */
+/* Gets the oldest token that does not expire of each user, the oldest first, except the one with `secret`. `*at` is 0
+ * at first. False after the last one. */
 bool kt_auth_next_token(const kt_auth *auth, const char *secret, size_t *at, ki_str *ret_secret, ki_str *ret_user);
 /* Makes the token that was added last expire at `expires_ms`, and earlier if its service account is deleted or
  * replaced. */

@@ -209,6 +209,11 @@ static ki_status remove_version(kt_cluster *cluster, size_t at, int64_t now_ms) 
 
 /* ---- conditions ---- */
 
+/* Returns false for a definition that only a load can have stored, which names nothing that can be served. */
+static bool has_names(yyjson_val *root) {
+    return yyjson_is_obj(yyjson_obj_get(yyjson_obj_get(root, "spec"), "names"));
+}
+
 static bool is_established(yyjson_val *root) {
     yyjson_val *conditions = yyjson_obj_get(yyjson_obj_get(root, "status"), "conditions"), *condition;
     size_t index, count;
@@ -268,7 +273,7 @@ static ki_status sync_one(kt_storage *crds, kt_object *crd, int64_t now_ms) {
     bool is_full = false;
     for (size_t i = 0; i < count && !status; i++)
         status = sync_version(cluster, crd, i, &is_full);
-    if (!status && !is_full && !is_established(root))
+    if (!status && !is_full && has_names(root) && !is_established(root))
         status = establish(crds, crd, root, now_ms);
     yyjson_doc_free(doc);
     return status;

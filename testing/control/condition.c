@@ -234,7 +234,12 @@ static ki_status count_injected(const kt_condition *condition, uint64_t *ret_cou
                         condition->fault, *ret_count, condition->count);
 }
 
-bool kt_condition_is_over(const kt_condition *condition, uint64_t *ret_count, ki_status *ret_status, ki_error *err) {
+bool kt_condition_is_as_seen(const kt_condition *condition) {
+    KT_HOLDS(condition->cluster);
+    return condition->seen && condition->seen == kt_cluster_revision(condition->cluster);
+}
+
+bool kt_condition_is_over(kt_condition *condition, uint64_t *ret_count, ki_status *ret_status, ki_error *err) {
     KT_HOLDS(condition->cluster);
     *ret_count = 0;
     switch (condition->kind) {
@@ -250,6 +255,7 @@ bool kt_condition_is_over(const kt_condition *condition, uint64_t *ret_count, ki
     case KT_UNTIL_OBJECTS:
         *ret_status =
             condition->name[0] ? find_object(condition, ret_count, err) : count_objects(condition, ret_count, err);
+        condition->seen = kt_cluster_revision(condition->cluster);
         break;
     }
     return *ret_status != KI_ERR_TIMEOUT;

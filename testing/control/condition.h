@@ -27,6 +27,8 @@ typedef struct kt_condition {
     uint64_t fault;        /* its number */
     ki_selector *selector; /* of objects; NULL: all */
     ki_object_format *format;
+    uint64_t
+        seen; /* of objects: the cluster's revision when the last look found that the wait goes on; 0: no look yet */
 
     char *texts;          /* owns the following strings, which are never NULL */
     const char *line;     /* the selection of requests */
@@ -63,7 +65,9 @@ void kt_condition_delete(kt_condition *condition); /* of kt_condition_move */
 
 /* Returns true once the wait is over, and sets `*ret_status`: KI_OK if it is so, otherwise why it cannot become so.
  * Returns false with KI_ERR_TIMEOUT; the message says what there is instead. `*ret_count` is how many there are. */
-bool kt_condition_is_over(const kt_condition *condition, uint64_t *ret_count, ki_status *ret_status, ki_error *err);
+bool kt_condition_is_over(kt_condition *condition, uint64_t *ret_count, ki_status *ret_status, ki_error *err);
+/* Returns true if kt_condition_is_over would return false as the last time: no object has changed since. */
+bool kt_condition_is_as_seen(const kt_condition *condition);
 
 /* Parses a line that selects recorded requests. Errors: KI_ERR_INVALID, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
 ki_status kt_match_parse(const ki_allocator *allocator, const char *line, kt_spec *ret_match, ki_error *err);

@@ -2,6 +2,7 @@
 #include "testing/control/documents.h"
 
 #include "src/base/error.h"
+#include "src/base/json_scan.h"
 #include "src/base/memory.h"
 #include "src/base/yaml_tree.h"
 #include "src/object/unstructured.h"
@@ -105,14 +106,18 @@ static ki_status put_json_documents(reading *r, ki_str text) {
         return ki_error_set(r->err, KI_ERR_LIMIT, "more than %d objects and lists inside each other",
                             (int)KT_JSON_MAX_DEPTH);
     for (size_t at = 0; !status;) {
-        while (at < text.size && strchr(" \t\r\n", text.data[at]))
+        while (at < text.size && memchr(" \t\r\n", text.data[at], 4))
             at++;
         if (at == text.size)
             break;
+        /* yyjson copies all of the text that it is given: it gets one document, not all that follow. */
+        ki_str document = { text.data + at, text.size - at };
+        if (document.data[0] == '{' || document.data[0] == '[')
+            document.size = ki_json_container_size(document);
         yyjson_read_err cause;
         /* Without YYJSON_READ_INSITU the text is not written to. */
-        yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)(text.data + at), text.size - at,
-                                           YYJSON_READ_STOP_WHEN_DONE, &memory, &cause);
+        yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)document.data, document.size, YYJSON_READ_STOP_WHEN_DONE,
+                                           &memory, &cause);
         if (!doc)
             return cause.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION
                        ? ki_error_no_memory(r->err, "loading objects")

@@ -72,7 +72,25 @@ static ki_status wait_for(kt_call *call, kt_condition *condition, int64_t timeou
 
 /* ---- /_requests ---- */
 
-/* Writes the line that selects requests. In a query '+' is a space, so that "verb=get+list" has one. */
+/* Appends a field's values. In a query '+' is a space, so that "verb=get+list" has one. */
+static void append_values(ki_buffer *line, ki_str name, ki_str values) {
+    const bool has_spaces = ki_str_equals(name, "user-agent");
+    ki_buffer_printf(line, "%s%.*s%s", line->size ? "," : "", (int)name.size, name.data, values.data ? "=" : "");
+    for (size_t at = 0; at < values.size; at++)
+        ki_buffer_append_char(line, values.data[at] == ' ' && !has_spaces ? '+' : values.data[at]);
+}
+
+/* Writes a line that a query has as a whole. */
+static ki_status copy_line(ki_str given, ki_buffer *line) {
+    while (given.size) {
+        ki_str values, name = ki_str_split(ki_str_split(given, ',', &given), '=', &values);
+        append_values(line, name, values);
+    }
+    ki_buffer_append_string(line, "");
+    return line->failed;
+}
+
+/* Writes the line that selects requests. */
 static ki_status write_line(kt_call *call, ki_buffer *line) {
     static const char *const fields[] = { KT_MATCH_FIELDS, NULL };
     for (size_t i = 0; fields[i]; i++) {
@@ -81,10 +99,7 @@ static ki_status write_line(kt_call *call, ki_buffer *line) {
             continue;
         if (memchr(value.data, ',', value.size) || memchr(value.data, '\0', value.size))
             return kt_fail_bad_request(call, "%s has a comma; values are separated by +", fields[i]);
-        ki_buffer_printf(line, "%s%s=", line->size ? "," : "", fields[i]);
-        for (size_t at = 0; at < value.size; at++)
-            ki_buffer_append_char(line,
-                                  value.data[at] == ' ' && strcmp(fields[i], "user-agent") != 0 ? '+' : value.data[at]);
+        append_values(line, ki_str_of(fields[i]), value);
     }
     ki_buffer_append_string(line, "");
     return line->failed;
@@ -201,7 +216,12 @@ static ki_status read_condition(kt_call *call, kt_condition *ret_condition, cons
     if (status)
         return status;
     if (what == KT_UNTIL_REQUESTS) {
-        status = kt_condition_requests(call->cluster, given.data, 0, count, ret_condition, &err);
+        ki_buffer line;
+        ki_buffer_init(&line, call->allocator, 0);
+        status = copy_line(given, &line);
+        if (!status)
+            status = kt_condition_requests(call->cluster, line.data, 0, count, ret_condition, &err);
+        ki_buffer_free(&line);
     } else if (what == KT_UNTIL_WATCHES) {
         status = kt_condition_watches(call->cluster, resource, count, ret_condition, &err);
     } else if (what == KT_UNTIL_INJECTED) {
@@ -215,6 +235,8 @@ static ki_status read_condition(kt_call *call, kt_condition *ret_condition, cons
                                            .fields = kt_call_param(call, "fields").data,
                                            .count = count,
                                            .at_least = !kt_call_param(call, "count").data };
+        if (!resource->namespaced && wanted.ns && wanted.ns[0])
+            return kt_fail_bad_request(call, "%s are not in a namespace", resource->plural);
         if (resource->namespaced && wanted.name && wanted.name[0] && !(wanted.ns && wanted.ns[0]))
             return kt_fail_bad_request(call, "a wait for a name of %s needs its namespace", resource->plural);
         status = kt_condition_objects(call->cluster, &wanted, ret_condition, &err);

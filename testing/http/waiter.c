@@ -68,7 +68,7 @@ void kt_waiters_look(kt_streams *streams) {
         uint64_t count;
         ki_status status;
         next = waiter->next;
-        if (kt_condition_is_over(waiter->until, &count, &status, NULL))
+        if (!kt_condition_is_as_seen(waiter->until) && kt_condition_is_over(waiter->until, &count, &status, NULL))
             end(waiter, status ? KT_WAIT_LATE : KT_WAIT_MET);
     }
 }

@@ -86,7 +86,8 @@ static void append_user(ki_buffer *users, ki_buffer *contexts, ki_str name, ki_s
     ki_buffer_append_char(contexts, '\n');
 }
 
-/* The kubeconfig has a context for the administrator, and one for each user of a token. */
+/* The kubeconfig has a context for the administrator, and one for each user of a token. Clients reject one in which a
+ * name is there twice. */
 ki_status kt_server_append_kubeconfig(const ki_testing_server *server, ki_buffer *out) {
     ki_buffer contexts;
     ki_str secret, user;
@@ -103,8 +104,10 @@ ki_status kt_server_append_kubeconfig(const ki_testing_server *server, ki_buffer
     ki_buffer_append_string(out, "users:\n");
     append_user(out, &contexts, KI_STR("kinformer"), ki_str_of(server->token));
     kt_streams_lock(server->streams);
-    for (size_t at = 0; kt_auth_next_token(kt_cluster_auth(server->cluster), server->token, &at, &secret, &user);)
-        append_user(out, &contexts, user, secret);
+    for (size_t at = 0; kt_auth_next_token(kt_cluster_auth(server->cluster), server->token, &at, &secret, &user);) {
+        if (!ki_str_equals(user, "kinformer")) /* the administrator's */
+            append_user(out, &contexts, user, secret);
+    }
     kt_streams_unlock(server->streams);
     ki_buffer_append_string(out, "contexts:\n");
     ki_buffer_append(out, contexts.data, contexts.size);

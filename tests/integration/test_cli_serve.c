@@ -121,6 +121,33 @@ SERVE_TEST(the_kubeconfig_has_a_context_for_each_token) {
     assert_int_equal(ki_process_wait(&process), 0);
 }
 
+SERVE_TEST(the_kubeconfig_has_each_name_once) {
+    static const char *const argv[] = { KI_TEST_PROGRAM,
+                                        "serve",
+                                        "--tls",
+                                        "--token",
+                                        "token=first,user=jane",
+                                        "--token",
+                                        "token=second,user=jane,groups=dev",
+                                        "--token",
+                                        "token=mine,user=kinformer",
+                                        "--write-kubeconfig",
+                                        "/dev/stdout",
+                                        NULL };
+    size_t janes = 0, kinformers = 0;
+    assert_true(ki_process_start(&process, argv, NULL, false));
+    for (const char *line; (line = ki_process_line(&process)) && !strstr(line, "current-context");) {
+        janes += strstr(line, "- name: \"jane\"") != NULL;
+        kinformers += strstr(line, "- name: \"kinformer\"") != NULL;
+        assert_null(strstr(line, "second"));
+        assert_null(strstr(line, "mine"));
+    }
+    assert_int_equal(janes, 2); /* a user and a context */
+    assert_int_equal(kinformers, 2);
+    ki_process_signal(&process, SIGTERM);
+    assert_int_equal(ki_process_wait(&process), 0);
+}
+
 SERVE_TEST(serve_rejects_tokens_rules_and_faults_that_are_none) {
     static const struct {
         const char *flag, *value, *words;

@@ -146,6 +146,7 @@ CONTROL_TEST(a_wait_that_cannot_be_is_rejected) {
         { "/_wait?fault=x", " 400 ", "fault=x is no whole number" },
         { "/_wait?fault=7", " 404 ", "there is no fault 7" },
         { "/_wait?objects=configmaps&name=a", " 400 ", "needs its namespace" },
+        { "/_wait?objects=nodes&namespace=a&count=0", " 400 ", "nodes are not in a namespace" },
         { "/_wait?objects=configmaps&fields=a%3D%3D%3Db%2C%3D", " 400 ", "" },
         { "/_wait/x", " 404 ", "" },
         { "/_requests?verb=a,b", " 400 ", "verb has a comma" },
@@ -198,6 +199,8 @@ CONTROL_TEST(the_requests_of_clients_are_listed) {
     assert_null(strstr(later, "\"number\":1,"));
     assert_null(strstr(later, "\"body\""));
     expect(later, "\"number\":2,");
+    expect(get("/_wait?requests=verb=list+create,resource=configmaps+pods&count=2"), "{\"requests\":2}");
+    expect(get("/_wait?requests=user-agent=a+b&timeout=0"), "0 requests match \\\"user-agent=a b\\\", not 1");
     expect(request("DELETE", "/_requests", ""), " 200 ");
     expect(get("/_requests"), "{\"requests\":[],\"last\":2,\"dropped\":0}");
 }
@@ -254,6 +257,15 @@ CONTROL_TEST(a_load_says_which_object_is_wrong) {
         expect(response, " 400 ");
         expect(response, rows[i][1]);
     }
+}
+
+CONTROL_TEST(a_loaded_definition_without_names_harms_nothing) {
+    expect(request("POST", "/_load",
+                   "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\","
+                   "\"metadata\":{\"name\":\"foos.example.com\"},\"spec\":{\"versions\":[{}]}}"),
+           "{\"objects\":1}");
+    create_map("a");
+    assert_null(strstr(get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/foos.example.com"), "Established"));
 }
 
 /* Returns the number behind the next `name` in a text. */

@@ -3,6 +3,9 @@
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
 
+#include "testing/control/condition.h"
+#include "testing/control/documents.h"
+
 #include <stdio.h>
 
 #define NOW 1780000000000
@@ -255,4 +258,54 @@ TEST(a_return_to_the_start_that_lacked_memory_succeeds_the_next_time) {
         assert_int_equal(kt_cluster_revision(cluster), before);
         kt_cluster_free(cluster);
     }
+}
+
+/* ---- control ---- */
+
+TEST(a_load_of_many_documents_copies_each_once) {
+    enum {
+        DOCUMENTS = 5000
+    };
+    static const char document[] = "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}} ";
+    static char text[DOCUMENTS * (sizeof document - 1)];
+    scarce_memory memory;
+    kt_cluster *cluster;
+    size_t count = 0;
+    ki_error err = KI_ERROR_INIT;
+    scarce_memory_init(&memory, SIZE_MAX);
+    for (size_t i = 0; i < DOCUMENTS; i++)
+        memcpy(text + i * (sizeof document - 1), document, sizeof document - 1);
+    assert_int_equal(kt_cluster_new(&memory.allocator, NULL, &cluster, NULL), KI_OK);
+    assert_int_equal(kt_load_documents(cluster, ki_str_of(document), NOW, &count, &err), KI_OK);
+    scarce_memory_begin_peak(&memory);
+    assert_int_equal(kt_load_documents(cluster, (ki_str){ text, sizeof text }, NOW, &count, &err), KI_OK);
+    assert_int_equal(count, DOCUMENTS);
+    assert_true(scarce_memory_peak(&memory) < sizeof text / 4);
+    text[sizeof document - 2] = '\0';
+    assert_int_equal(kt_load_documents(cluster, (ki_str){ text, sizeof text }, NOW, &count, &err), KI_ERR_PARSE);
+    kt_cluster_free(cluster);
+}
+
+TEST(a_wait_for_objects_looks_again_only_after_a_change) {
+    kt_cluster *cluster;
+    kt_condition condition;
+    ki_status status;
+    uint64_t count;
+    const kt_wanted_objects wanted = { .resource = KI_PODS, .labels = "app=a", .count = 1 };
+    assert_int_equal(kt_cluster_new(NULL, NULL, &cluster, NULL), KI_OK);
+    assert_int_equal(kt_condition_objects(cluster, &wanted, &condition, NULL), KI_OK);
+    assert_false(kt_condition_is_as_seen(&condition));
+    assert_false(kt_condition_is_over(&condition, &count, &status, NULL));
+    assert_true(kt_condition_is_as_seen(&condition));
+    put(cluster, "{\"metadata\":{\"namespace\":\"default\",\"name\":\"a\",\"labels\":{\"app\":\"a\"}}}", 6);
+    assert_false(kt_condition_is_as_seen(&condition));
+    assert_true(kt_condition_is_over(&condition, &count, &status, NULL));
+    kt_condition_free(&condition);
+
+    kt_condition watches;
+    assert_int_equal(kt_condition_watches(cluster, NULL, 1, &watches, NULL), KI_OK);
+    assert_false(kt_condition_is_over(&watches, &count, &status, NULL));
+    assert_false(kt_condition_is_as_seen(&watches)); /* no object changes when one begins */
+    kt_condition_free(&watches);
+    kt_cluster_free(cluster);
 }
