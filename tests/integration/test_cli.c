@@ -374,7 +374,7 @@ CLI_TEST(a_cluster_that_is_not_there_is_status_3) {
     } rows[] = {
         { "watch pods --server http://127.0.0.1:1 --timeout 300ms", "did not sync within 0.3 s" },
         { "get pods --server http://127.0.0.1:1 --timeout 0.3s", "did not sync within 0.3 s" },
-        { "get foos.v1.example.com --server URL --timeout 5s", "did not sync within 5.0 s" }, /* and asks what there is */
+        { "get foos.v1.example.com --server URL --timeout 5s", "did not sync within 5.0 s" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         run(rows[i].words);
