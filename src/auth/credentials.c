@@ -64,7 +64,7 @@ void ki_credential_set_unref(ki_credential_set *set) {
 }
 
 static ki_status copy(const ki_allocator *allocator, ki_secret *to, const ki_secret *from, ki_error *err) {
-    return from->data ? ki_secret_set(allocator, to, ki_secret_text(from), err) : KI_OK;
+    return from && from->data ? ki_secret_set(allocator, to, ki_secret_text(from), err) : KI_OK;
 }
 
 static const ki_secret none;

@@ -59,8 +59,8 @@ void ki_client_free_of(ki_client *client);
  * default. */
 void ki_client_limit_of(const ki_config *config, int per_second, int burst, int *ret_per_second, int *ret_burst);
 
-/* Ends every request of a client with KI_ERR_CANCELLED. Loop only. */
-void ki_client_cancel_all(void *client);
+/* Ends every request of a client, `user`, with KI_ERR_CANCELLED. Loop only. */
+void ki_client_cancel_all(void *user);
 
 typedef enum ki_request_kind {
     KI_REQUEST_OF_PROGRAM,

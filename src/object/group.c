@@ -56,8 +56,10 @@ static sums add_up(const ki_group_content *content, uint64_t seed) {
  * that are equal. */
 static bool has_names(const ki_object_group *group, const ki_group_content *content, size_t *ret_same) {
     const ki_string_pair *label = group->labels;
-    yyjson_obj_iter labels = yyjson_obj_iter_with(content->labels);
     *ret_same = 0;
+    if (!content->labels)
+        return true;
+    yyjson_obj_iter labels = yyjson_obj_iter_with(content->labels);
     for (yyjson_val *key; (key = yyjson_obj_iter_next(&labels)) != NULL;) {
         const char *value = yyjson_get_str(yyjson_obj_iter_get_val(key));
         if (!value)

@@ -9,10 +9,10 @@
 /* Makes a meter, which outlives the exchanges that it counts. `server_url` gives the label `host`; empty: "none".
  * Errors: KI_ERR_NO_MEMORY, those of ki_mutex_init. */
 ki_status ki_meter_new(ki_engine *engine, ki_str server_url, ki_meter **ret_meter, ki_error *err);
-void ki_meter_free(ki_meter *meter); /* NULL is allowed */
+void ki_meter_free(ki_meter *self); /* NULL is allowed */
 
 /* Passes the samples, with the label `name`. Any thread; calls `to` under no lock. */
-void ki_meter_visit(ki_meter *meter, const char *name, const ki_metrics_visit *to);
+void ki_meter_visit(ki_meter *self, const char *name, const ki_metrics_visit *to);
 
 /* What a transport counts of an exchange; embedded in the exchange and zeroed at first. Loop only. */
 typedef struct ki_metered {

@@ -125,7 +125,7 @@ static void on_connection(void *user, struct MHD_Connection *connection, void **
     ki_mutex_lock(&sockets->mutex);
     if (code != MHD_CONNECTION_NOTIFY_CLOSED && info && sockets->is_ending)
         (void)shutdown(info->connect_fd, SHUT_RDWR);
-    if (code != MHD_CONNECTION_NOTIFY_CLOSED && socket) {
+    if (code != MHD_CONNECTION_NOTIFY_CLOSED && info && socket) {
         *socket = (open_socket){ .fd = info->connect_fd };
         KI_LIST_PREPEND(sockets->first, socket);
     } else if (socket) {

@@ -34,10 +34,10 @@ kt_waiter *kt_waiter_start(kt_streams *streams, struct MHD_Connection *connectio
 }
 
 /* Ends the wait, and resumes the connection. */
-static void end(kt_waiter *waiter, kt_wait outcome) {
-    KI_HELD(&waiter->streams->mutex);
-    KI_ASSERT(waiter->until);
-    KI_LIST_REMOVE(waiter->streams->waiting_requests, waiter);
+static void end(kt_streams *streams, kt_waiter *waiter, kt_wait outcome) {
+    KI_HELD(&streams->mutex);
+    KI_ASSERT(waiter->until && waiter->streams == streams);
+    KI_LIST_REMOVE(streams->waiting_requests, waiter);
     kt_condition_delete(waiter->until);
     waiter->until = NULL;
     waiter->outcome = outcome;
@@ -69,7 +69,7 @@ void kt_waiters_look(kt_streams *streams) {
         ki_status status;
         next = waiter->next;
         if (!kt_condition_is_as_seen(waiter->until) && kt_condition_is_over(waiter->until, &count, &status, NULL))
-            end(waiter, status ? KT_WAIT_LATE : KT_WAIT_MET);
+            end(streams, waiter, status ? KT_WAIT_LATE : KT_WAIT_MET);
     }
 }
 
@@ -79,7 +79,7 @@ int64_t kt_waiters_resume_due(kt_streams *streams, int64_t now_ms, int64_t earli
     for (kt_waiter *waiter = streams->waiting_requests; waiter; waiter = next) {
         next = waiter->next;
         if (waiter->deadline_ms <= now_ms)
-            end(waiter, KT_WAIT_LATE);
+            end(streams, waiter, KT_WAIT_LATE);
         else if (waiter->deadline_ms < earliest_ms)
             earliest_ms = waiter->deadline_ms;
     }
@@ -88,5 +88,5 @@ int64_t kt_waiters_resume_due(kt_streams *streams, int64_t now_ms, int64_t earli
 
 void kt_waiters_end_all(kt_streams *streams) {
     while (streams->waiting_requests)
-        end(streams->waiting_requests, KT_WAIT_LATE);
+        end(streams, streams->waiting_requests, KT_WAIT_LATE);
 }
