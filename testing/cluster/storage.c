@@ -140,8 +140,7 @@ ki_status kt_storage_commit(kt_storage *storage, kt_event_type type, kt_object *
     if (status)
         return status;
     for (kt_storage *view = storage; view; view = view->next_view) {
-        if (view->present)
-            kt_snapshot_unref(view->present);
+        kt_snapshot_unref(view->present);
         view->present = NULL;
     }
     kt_object *old = apply(storage->objects, &storage->count, type, obj);

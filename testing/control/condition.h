@@ -63,7 +63,7 @@ void kt_condition_free(kt_condition *condition); /* may be zeroed */
 kt_condition *kt_condition_move(kt_condition *condition);
 void kt_condition_delete(kt_condition *condition); /* of kt_condition_move */
 
-/* Returns true once the wait is over, and sets `*ret_status`: KI_OK if it is so, otherwise why it cannot become so.
+/* Returns true once the wait has ended, and sets `*ret_status`: KI_OK if it is so, otherwise why it cannot become so.
  * Returns false with KI_ERR_TIMEOUT; the message says what there is instead. `*ret_count` is how many there are. */
 bool kt_condition_is_over(kt_condition *condition, uint64_t *ret_count, ki_status *ret_status, ki_error *err);
 /* Returns true if kt_condition_is_over would return false as the last time: no object has changed since. */

@@ -50,12 +50,18 @@ ki_status kt_control_check_params(kt_call *call, const char *const *known) {
         while (known[at] && !ki_str_equals(name, known[at]))
             at++;
         if (!known[at])
-            return kt_fail_bad_request(call, "there is no parameter \"%.*s\"; there are %s",
-                                       (int)(name.size < 64 ? name.size : 64), name.data, all);
+            return kt_fail_bad_request(call, "there is no parameter \"%.*s\"%s%s",
+                                       (int)(name.size < 64 ? name.size : 64), name.data,
+                                       known[0] ? "; there are " : "", all);
         if (kt_call_param(call, known[at]).data != call->params[i].value.data)
             return kt_fail_bad_request(call, "the parameter \"%s\" is there twice", known[at]);
     }
     return KI_OK;
+}
+
+ki_status kt_control_no_params(kt_call *call) {
+    static const char *const none[] = { NULL };
+    return kt_control_check_params(call, none);
 }
 
 ki_status kt_control_number(kt_call *call, const char *name, uint64_t *number) {

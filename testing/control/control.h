@@ -23,6 +23,8 @@ ki_status kt_control_restore(kt_call *call);
 
 /* Responds 400 for a parameter that is not in `known`, or is there twice. */
 ki_status kt_control_check_params(kt_call *call, const char *const *known);
+/* Responds 400 for any parameter. */
+ki_status kt_control_no_params(kt_call *call);
 /* Reads a whole number. `*number` stays unchanged without the parameter. Responds 400. */
 ki_status kt_control_number(kt_call *call, const char *name, uint64_t *number);
 /* Responds 405 unless the method is `method`. */

@@ -57,8 +57,7 @@ static ki_status put(reading *r, const ki_resource *resource, yyjson_val *object
     char *text = root ? yyjson_mut_val_write_opts(root, 0, &memory, &size, NULL) : NULL;
     ki_status status = text ? kt_cluster_put_json(r->cluster, resource, (ki_str){ text, size }, r->now_ms, NULL, r->err)
                             : ki_error_no_memory(r->err, "loading an object");
-    if (text)
-        ki_free(allocator, text);
+    ki_free(allocator, text);
     yyjson_mut_doc_free(doc);
     return status;
 }

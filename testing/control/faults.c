@@ -45,8 +45,11 @@ static ki_status remove_some(kt_call *call) {
 
 ki_status kt_control_faults(kt_call *call) {
     const char *method = call->request->method;
+    ki_status status = kt_control_no_params(call);
+    if (status)
+        return status;
     if (strcmp(method, "GET") == 0 && call->segment_count == 1) {
-        ki_status status = kt_faults_append(&call->cluster->faults, &call->response->body);
+        status = kt_faults_append(&call->cluster->faults, &call->response->body);
         return status ? status : kt_call_done(call, 200);
     }
     if (strcmp(method, "POST") == 0 && call->segment_count == 1)

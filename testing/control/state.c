@@ -6,14 +6,12 @@
 #include "testing/cluster/cluster_state.h"
 #include "testing/request/status.h"
 
-static const char *const no_params[] = { NULL };
-
 ki_status kt_control_load(kt_call *call) {
     size_t count = 0;
     ki_error err = KI_ERROR_INIT;
     ki_status status = kt_control_method(call, "POST");
     if (!status)
-        status = kt_control_check_params(call, no_params);
+        status = kt_control_no_params(call);
     if (status)
         return status;
     status = kt_load_documents(call->cluster, call->request->body, call->now_ms, &count, &err);
@@ -28,7 +26,7 @@ ki_status kt_control_load(kt_call *call) {
 ki_status kt_control_reset(kt_call *call) {
     ki_status status = kt_control_method(call, "POST");
     if (!status)
-        status = kt_control_check_params(call, no_params);
+        status = kt_control_no_params(call);
     if (!status)
         status = kt_cluster_return_to_start(call->cluster, call->now_ms);
     return status ? status : kt_control_done(call);

@@ -35,39 +35,40 @@ static ki_status fail(kt_call *call, ki_status status, const ki_error *err) {
     return status == KI_ERR_NO_MEMORY ? status : kt_fail_bad_request(call, "%s", ki_error_message(err));
 }
 
-/* Finds the resource that is called "pods" or "deployments.apps". */
-static ki_status find_resource(kt_call *call, ki_str text, const ki_resource **ret_resource) {
+/* Returns the resource that is called "pods" or "deployments.apps", or NULL. */
+static const ki_resource *find_resource(const kt_cluster *cluster, ki_str text) {
     const kt_storage *storage;
-    for (size_t i = 0; (storage = kt_storage_at(call->cluster, i)); i++) {
+    ki_str group, plural = ki_str_split(text, '.', &group);
+    for (size_t i = 0; (storage = kt_storage_at(cluster, i)); i++) {
         const ki_resource *resource = storage->info->resource;
-        ki_str group, plural = ki_str_split(text, '.', &group);
-        if (ki_str_equals(plural, resource->plural) && ki_str_equals(group, resource->group)) {
-            *ret_resource = resource;
-            return KI_OK;
-        }
+        if (ki_str_equals(plural, resource->plural) && ki_str_equals(group, resource->group))
+            return resource;
     }
-    return kt_fail_bad_request(
-        call, "the server has no resource \"%.*s\"; a resource is named as in pods or deployments.apps",
-        (int)(text.size < 128 ? text.size : 128), text.data);
+    return NULL;
 }
 
 /* ---- waiting ---- */
 
-/* Ends the call if it waits. Otherwise sets how many there are: KI_OK. Takes ownership of `condition`. */
-static ki_status wait_for(kt_call *call, kt_condition *condition, int64_t timeout_ms, uint64_t *ret_count) {
-    ki_error why = KI_ERROR_INIT;
-    ki_status status = KI_OK;
-    bool is_over = kt_condition_is_over(condition, ret_count, &status, &why);
-    if (!is_over && call->request->wait == KT_WAIT_BEGINS && call->request->from_network && timeout_ms > 0) {
-        call->response->until = kt_condition_move(condition);
-        call->response->wait_ms = timeout_ms;
-        return call->response->until ? KT_RESPONDED : KI_ERR_NO_MEMORY;
+/* Looks at `condition`, and frees or takes it. Ends the call if it waits. Otherwise sets what there is: KI_OK. */
+static ki_status begin_wait(kt_call *call, kt_condition *condition, int64_t timeout_ms, kt_waited *ret_waited) {
+    *ret_waited = (kt_waited){ .why = KI_ERROR_INIT };
+    bool is_over = kt_condition_is_over(condition, &ret_waited->count, &ret_waited->status, &ret_waited->why);
+    if (is_over || !call->request->from_network || timeout_ms == 0) {
+        kt_condition_free(condition);
+        return KI_OK;
     }
-    kt_condition_free(condition);
-    if (!status || status == KI_ERR_NO_MEMORY || (!is_over && call->request->wait == KT_WAIT_MET))
-        return status == KI_ERR_NO_MEMORY ? status : KI_OK;
-    return is_over ? kt_fail(call, 404, "NotFound", NULL, "%s", ki_error_message(&why))
-                   : kt_fail(call, 408, "Timeout", NULL, "%s", ki_error_message(&why));
+    call->response->until = kt_condition_move(condition);
+    call->response->wait_ms = timeout_ms;
+    return call->response->until ? KT_RESPONDED : KI_ERR_NO_MEMORY;
+}
+
+/* Responds with why what the call waited for is not so. KI_OK if it is so. */
+static ki_status end_wait(kt_call *call, const kt_waited *waited) {
+    if (!waited->status || waited->status == KI_ERR_NO_MEMORY)
+        return waited->status;
+    const bool is_late = waited->status == KI_ERR_TIMEOUT;
+    return kt_fail(call, is_late ? 408 : 404, is_late ? "Timeout" : "NotFound", NULL, "%s",
+                   ki_error_message(&waited->why));
 }
 
 /* ---- /_requests ---- */
@@ -75,7 +76,10 @@ static ki_status wait_for(kt_call *call, kt_condition *condition, int64_t timeou
 /* Appends a field's values. In a query '+' is a space, so that "verb=get+list" has one. */
 static void append_values(ki_buffer *line, ki_str name, ki_str values) {
     const bool has_spaces = ki_str_equals(name, "user-agent");
-    ki_buffer_printf(line, "%s%.*s%s", line->size ? "," : "", (int)name.size, name.data, values.data ? "=" : "");
+    ki_buffer_printf(line, "%s%.*s", line->size ? "," : "", (int)name.size, name.data);
+    if (!values.data)
+        return;
+    ki_buffer_append_char(line, '=');
     for (size_t at = 0; at < values.size; at++)
         ki_buffer_append_char(line, values.data[at] == ' ' && !has_spaces ? '+' : values.data[at]);
 }
@@ -98,7 +102,7 @@ static ki_status write_line(kt_call *call, ki_buffer *line) {
         if (!value.data)
             continue;
         if (memchr(value.data, ',', value.size) || memchr(value.data, '\0', value.size))
-            return kt_fail_bad_request(call, "%s has a comma; values are separated by +", fields[i]);
+            return kt_fail_bad_request(call, "%s has a comma or a zero byte; values are separated by +", fields[i]);
         append_values(line, ki_str_of(fields[i]), value);
     }
     ki_buffer_append_string(line, "");
@@ -147,20 +151,31 @@ static ki_status list_requests(kt_call *call, const char *line, uint64_t since) 
     return log->is_short ? KI_ERR_NO_MEMORY : kt_call_done(call, 200);
 }
 
-static ki_status get_requests(kt_call *call, const char *line) {
-    uint64_t since = 0, count = 1, found;
-    int64_t wait_ms = 0;
+/* Makes the condition of `wait`, and looks at it. */
+static ki_status wait_for_requests(kt_call *call, const char *line, uint64_t since, int64_t wait_ms,
+                                   kt_waited *ret_waited) {
+    uint64_t count = 1;
+    kt_condition condition;
     ki_error err = KI_ERROR_INIT;
+    ki_status status = kt_control_number(call, "count", &count);
+    if (status || !wait_ms)
+        return status;
+    status = kt_condition_requests(call->cluster, line, since, count, &condition, &err);
+    return status ? fail(call, status, &err) : begin_wait(call, &condition, wait_ms, ret_waited);
+}
+
+static ki_status get_requests(kt_call *call, const char *line) {
+    uint64_t since = 0;
+    int64_t wait_ms = 0;
+    kt_waited found = { .status = KI_OK };
+    const kt_waited *waited = call->request->waited;
     ki_status status = kt_control_number(call, "since", &since);
-    if (!status)
-        status = kt_control_number(call, "count", &count);
-    if (!status)
+    if (!status && !waited)
         status = read_duration(call, "wait", &wait_ms);
-    if (!status && wait_ms) {
-        kt_condition condition;
-        status = kt_condition_requests(call->cluster, line, since, count, &condition, &err);
-        status = status ? fail(call, status, &err) : wait_for(call, &condition, wait_ms, &found);
-    }
+    if (!status && !waited)
+        status = wait_for_requests(call, line, since, wait_ms, &found);
+    if (!status)
+        status = end_wait(call, waited ? waited : &found);
     return status ? status : list_requests(call, line, since);
 }
 
@@ -168,6 +183,9 @@ ki_status kt_control_requests(kt_call *call) {
     static const char *const known[] = { KT_MATCH_FIELDS, "since", "count", "wait", "body", NULL };
     const char *method = call->request->method;
     if (strcmp(method, "DELETE") == 0) {
+        ki_status rejected = kt_control_no_params(call);
+        if (rejected)
+            return rejected;
         kt_request_log_clear(&call->cluster->requests);
         return kt_control_done(call);
     }
@@ -188,80 +206,116 @@ ki_status kt_control_requests(kt_call *call) {
 
 /* ---- /_wait ---- */
 
-/* Makes the condition that the parameters describe. `*ret_name` names what is counted. */
-static ki_status read_condition(kt_call *call, kt_condition *ret_condition, const char **ret_name) {
-    static const char *const names[] = { "requests", "watches", "fault", "objects" };
-    const ki_resource *resource = NULL;
-    ki_str given = { NULL, 0 };
-    size_t what = 0, kinds = 0;
+/* The parameter of each kind of condition. */
+static const char *const kind_params[] = { [KT_UNTIL_REQUESTS] = "requests",
+                                           [KT_UNTIL_WATCHES] = "watches",
+                                           [KT_UNTIL_INJECTED] = "fault",
+                                           [KT_UNTIL_OBJECTS] = "objects" };
+
+/* Finds which kind of condition the parameters describe. Responds 400 unless there is one. */
+static ki_status find_kind(kt_call *call, kt_condition_kind *ret_kind) {
+    size_t kinds = 0;
+    for (size_t i = 0; i < sizeof kind_params / sizeof kind_params[0]; i++) {
+        if (kt_call_param(call, kind_params[i]).data) {
+            *ret_kind = (kt_condition_kind)i;
+            kinds++;
+        }
+    }
+    if (kinds == 1)
+        return KI_OK;
+    return kt_fail_bad_request(call,
+                               "a wait has one of requests=LINE, watches=RESOURCE, fault=NUMBER and objects=RESOURCE");
+}
+
+static ki_status read_requests(kt_call *call, ki_str given, uint64_t count, kt_condition *ret_condition) {
+    ki_error err = KI_ERROR_INIT;
+    ki_buffer line;
+    ki_buffer_init(&line, call->allocator, 0);
+    ki_status status = copy_line(given, &line);
+    if (!status)
+        status = kt_condition_requests(call->cluster, line.data, 0, count, ret_condition, &err);
+    ki_buffer_free(&line);
+    return status ? fail(call, status, &err) : KI_OK;
+}
+
+static ki_status read_objects(kt_call *call, const ki_resource *resource, uint64_t count, kt_condition *ret_condition) {
+    /* Values end with a zero (kt_call_parse). */
+    const kt_wanted_objects wanted = { .resource = resource,
+                                       .ns = kt_call_param(call, "namespace").data,
+                                       .name = kt_call_param(call, "name").data,
+                                       .labels = kt_call_param(call, "labels").data,
+                                       .fields = kt_call_param(call, "fields").data,
+                                       .count = count,
+                                       .at_least = !kt_call_param(call, "count").data };
+    const bool has_ns = wanted.ns && wanted.ns[0], has_name = wanted.name && wanted.name[0];
+    ki_error err = KI_ERROR_INIT;
+    if (!resource->namespaced && has_ns)
+        return kt_fail_bad_request(call, "%s are not in a namespace", resource->plural);
+    if (resource->namespaced && has_name && !has_ns)
+        return kt_fail_bad_request(call, "a wait for a name of %s needs its namespace", resource->plural);
+    ki_status status = kt_condition_objects(call->cluster, &wanted, ret_condition, &err);
+    return status ? fail(call, status, &err) : KI_OK;
+}
+
+/* Makes the condition that the parameters describe. */
+static ki_status read_condition(kt_call *call, kt_condition_kind kind, kt_condition *ret_condition) {
+    const ki_str given = kt_call_param(call, kind_params[kind]);
+    const ki_resource *resource = NULL; /* of watches: all */
     uint64_t count = 1, fault = 0;
     ki_error err = KI_ERROR_INIT;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        ki_str value = kt_call_param(call, names[i]);
-        if (!value.data)
-            continue;
-        given = value;
-        what = i;
-        kinds++;
-    }
-    if (kinds != 1)
-        return kt_fail_bad_request(
-            call, "a wait has one of requests=LINE, watches=RESOURCE, fault=NUMBER and objects=RESOURCE");
-    *ret_name = what == KT_UNTIL_INJECTED ? "injected" : names[what];
     ki_status status = kt_control_number(call, "count", &count);
-    if (!status && (what == KT_UNTIL_OBJECTS || (what == KT_UNTIL_WATCHES && given.size)))
-        status = find_resource(call, given, &resource);
-    if (!status && what == KT_UNTIL_INJECTED)
-        status = kt_control_number(call, "fault", &fault);
     if (status)
         return status;
-    if (what == KT_UNTIL_REQUESTS) {
-        ki_buffer line;
-        ki_buffer_init(&line, call->allocator, 0);
-        status = copy_line(given, &line);
-        if (!status)
-            status = kt_condition_requests(call->cluster, line.data, 0, count, ret_condition, &err);
-        ki_buffer_free(&line);
-    } else if (what == KT_UNTIL_WATCHES) {
-        status = kt_condition_watches(call->cluster, resource, count, ret_condition, &err);
-    } else if (what == KT_UNTIL_INJECTED) {
-        *ret_condition = kt_condition_fault(call->cluster, fault, count);
-    } else {
-        /* Values end with a zero (kt_call_parse). */
-        const kt_wanted_objects wanted = { .resource = resource,
-                                           .ns = kt_call_param(call, "namespace").data,
-                                           .name = kt_call_param(call, "name").data,
-                                           .labels = kt_call_param(call, "labels").data,
-                                           .fields = kt_call_param(call, "fields").data,
-                                           .count = count,
-                                           .at_least = !kt_call_param(call, "count").data };
-        if (!resource->namespaced && wanted.ns && wanted.ns[0])
-            return kt_fail_bad_request(call, "%s are not in a namespace", resource->plural);
-        if (resource->namespaced && wanted.name && wanted.name[0] && !(wanted.ns && wanted.ns[0]))
-            return kt_fail_bad_request(call, "a wait for a name of %s needs its namespace", resource->plural);
-        status = kt_condition_objects(call->cluster, &wanted, ret_condition, &err);
+    if (kind == KT_UNTIL_OBJECTS || (kind == KT_UNTIL_WATCHES && given.size)) {
+        resource = find_resource(call->cluster, given);
+        if (!resource)
+            return kt_fail_bad_request(
+                call, "the server has no resource \"%.*s\"; a resource is named as in pods or deployments.apps",
+                (int)(given.size < 128 ? given.size : 128), given.data);
     }
-    return status ? fail(call, status, &err) : KI_OK;
+    switch (kind) {
+    case KT_UNTIL_REQUESTS:
+        return read_requests(call, given, count, ret_condition);
+    case KT_UNTIL_OBJECTS:
+        return read_objects(call, resource, count, ret_condition);
+    case KT_UNTIL_WATCHES:
+        status = kt_condition_watches(call->cluster, resource, count, ret_condition, &err);
+        return status ? fail(call, status, &err) : KI_OK;
+    case KT_UNTIL_INJECTED:
+        status = kt_control_number(call, kind_params[kind], &fault);
+        if (!status)
+            *ret_condition = kt_condition_fault(call->cluster, fault, count);
+        break;
+    }
+    return status;
 }
 
 ki_status kt_control_wait(kt_call *call) {
     static const char *const known[] = { "requests", "watches", "fault", "objects", "namespace", "name",
                                          "labels",   "fields",  "count", "timeout", NULL };
     int64_t timeout_ms = WAIT_MS;
-    uint64_t count = 0;
-    const char *name = NULL;
+    kt_condition_kind kind = KT_UNTIL_REQUESTS;
     kt_condition condition;
+    kt_waited found;
+    const kt_waited *waited = call->request->waited;
     ki_status status = kt_control_method(call, "GET");
     if (!status)
         status = kt_control_check_params(call, known);
     if (!status)
+        status = find_kind(call, &kind);
+    if (!status && !waited) {
+        waited = &found;
         status = read_duration(call, "timeout", &timeout_ms);
+        if (!status)
+            status = read_condition(call, kind, &condition);
+        if (!status)
+            status = begin_wait(call, &condition, timeout_ms, &found);
+    }
     if (!status)
-        status = read_condition(call, &condition, &name);
-    if (!status)
-        status = wait_for(call, &condition, timeout_ms, &count);
+        status = end_wait(call, waited);
     if (status)
         return status;
-    ki_buffer_printf(&call->response->body, "{\"%s\":%" PRIu64 "}", name, count);
+    ki_buffer_printf(&call->response->body, "{\"%s\":%" PRIu64 "}",
+                     kind == KT_UNTIL_INJECTED ? "injected" : kind_params[kind], waited->count);
     return kt_call_done(call, 200);
 }

@@ -304,7 +304,7 @@ static enum MHD_Result respond(kt_front *front, struct MHD_Connection *connectio
 
     read_credentials(front, connection, names, &user, &request);
     kt_streams_lock(&front->streams);
-    request.wait = x->waiter ? kt_waiter_outcome(x->waiter) : KT_WAIT_BEGINS;
+    request.waited = x->waiter ? kt_waiter_result(x->waiter) : NULL;
     ki_status status = kt_rest_handle(front->cluster, &request, kt_streams_now_ms(&front->streams), &response);
     if (!status && response.until) {
         x->waiter = kt_waiter_start(&front->streams, connection, &response);

@@ -11,7 +11,7 @@ struct kt_waiter {
     struct MHD_Connection *connection;
     kt_condition *until; /* NULL: the wait has ended */
     int64_t deadline_ms;
-    kt_wait outcome;
+    kt_waited result; /* once the wait has ended */
     kt_waiter *previous;
     kt_waiter *next;
 };
@@ -33,21 +33,23 @@ kt_waiter *kt_waiter_start(kt_streams *streams, struct MHD_Connection *connectio
     return waiter;
 }
 
-/* Ends the wait, and resumes the connection. */
-static void end(kt_streams *streams, kt_waiter *waiter, kt_wait outcome) {
+/* Evaluates the condition, once. Ends the wait and resumes the connection if the wait is over, or if `is_late`. */
+static void end(kt_streams *streams, kt_waiter *waiter, bool is_late) {
     KI_HELD(&streams->mutex);
     KI_ASSERT(waiter->until && waiter->streams == streams);
+    kt_waited *result = &waiter->result;
+    if (!kt_condition_is_over(waiter->until, &result->count, &result->status, &result->why) && !is_late)
+        return;
     KI_LIST_REMOVE(streams->waiting_requests, waiter);
     kt_condition_delete(waiter->until);
     waiter->until = NULL;
-    waiter->outcome = outcome;
     MHD_resume_connection(waiter->connection);
 }
 
-kt_wait kt_waiter_outcome(const kt_waiter *waiter) {
+const kt_waited *kt_waiter_result(const kt_waiter *waiter) {
     KI_HELD(&waiter->streams->mutex);
     KI_ASSERT(!waiter->until);
-    return waiter->outcome;
+    return &waiter->result;
 }
 
 void kt_waiter_free(kt_waiter *waiter) {
@@ -65,11 +67,9 @@ void kt_waiters_look(kt_streams *streams) {
     KI_HELD(&streams->mutex);
     kt_waiter *next;
     for (kt_waiter *waiter = streams->waiting_requests; waiter; waiter = next) {
-        uint64_t count;
-        ki_status status;
         next = waiter->next;
-        if (!kt_condition_is_as_seen(waiter->until) && kt_condition_is_over(waiter->until, &count, &status, NULL))
-            end(streams, waiter, status ? KT_WAIT_LATE : KT_WAIT_MET);
+        if (!kt_condition_is_as_seen(waiter->until))
+            end(streams, waiter, false);
     }
 }
 
@@ -79,7 +79,7 @@ int64_t kt_waiters_resume_due(kt_streams *streams, int64_t now_ms, int64_t earli
     for (kt_waiter *waiter = streams->waiting_requests; waiter; waiter = next) {
         next = waiter->next;
         if (waiter->deadline_ms <= now_ms)
-            end(streams, waiter, KT_WAIT_LATE);
+            end(streams, waiter, true);
         else if (waiter->deadline_ms < earliest_ms)
             earliest_ms = waiter->deadline_ms;
     }
@@ -88,5 +88,5 @@ int64_t kt_waiters_resume_due(kt_streams *streams, int64_t now_ms, int64_t earli
 
 void kt_waiters_end_all(kt_streams *streams) {
     while (streams->waiting_requests)
-        end(streams, streams->waiting_requests, KT_WAIT_LATE);
+        end(streams, streams->waiting_requests, true);
 }

@@ -15,12 +15,12 @@ enum {
 /* The response is complete, an error or not: the functions of the REST layer stop. */
 #define KT_RESPONDED KI_ERR_HTTP
 
-/* A request that waits (GET /_wait) is made again when its wait has ended. */
-typedef enum kt_wait {
-    KT_WAIT_BEGINS,
-    KT_WAIT_MET, /* what it waits for was so */
-    KT_WAIT_LATE /* its time has passed */
-} kt_wait;
+/* What ended a wait (GET /_wait). Its request is made again then. */
+typedef struct kt_waited {
+    ki_status status; /* KI_OK: what it waited for was so; KI_ERR_TIMEOUT: not yet; otherwise why it cannot become so */
+    uint64_t count;   /* how many there were */
+    ki_error why;     /* of a failure */
+} kt_waited;
 
 typedef struct kt_request {
     const char *method; /* "GET", …; a HEAD is a GET without its body: the front's work */
@@ -33,11 +33,11 @@ typedef struct kt_request {
     const char *authorization; /* these three: a header's value, or NULL */
     const char *host;
     const char *origin;
-    kt_user as;           /* the impersonated user (Impersonate-…); no name: none */
-    bool bad_certificate; /* the client certificate is expired or of another CA */
-    bool is_local;        /* the client runs on this machine */
-    bool from_network;    /* authenticate and authorize the request; false: allow everything, and do not wait */
-    kt_wait wait;
+    kt_user as;              /* the impersonated user (Impersonate-…); no name: none */
+    bool bad_certificate;    /* the client certificate is expired or of another CA */
+    bool is_local;           /* the client runs on this machine */
+    bool from_network;       /* authenticate and authorize the request; false: allow everything, and do not wait */
+    const kt_waited *waited; /* what ended the wait of this request; NULL: it has not waited */
 } kt_request;
 
 typedef struct kt_watch kt_watch; /* the watch of a response (watch.h) */

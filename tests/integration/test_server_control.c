@@ -149,7 +149,8 @@ CONTROL_TEST(a_wait_that_cannot_be_is_rejected) {
         { "/_wait?objects=nodes&namespace=a&count=0", " 400 ", "nodes are not in a namespace" },
         { "/_wait?objects=configmaps&fields=a%3D%3D%3Db%2C%3D", " 400 ", "" },
         { "/_wait/x", " 404 ", "" },
-        { "/_requests?verb=a,b", " 400 ", "verb has a comma" },
+        { "/_requests?verb=a,b", " 400 ", "verb has a comma or a zero byte" },
+        { "/_requests?verb=a%00", " 400 ", "verb has a comma or a zero byte" },
         { "/_requests?since=x", " 400 ", "since=x is no whole number" },
         { "/_requests?resource=podz", " 400 ", "podz" },
     };
@@ -158,6 +159,17 @@ CONTROL_TEST(a_wait_that_cannot_be_is_rejected) {
         expect(response, rows[i].status);
         expect(response, rows[i].message);
     }
+    static const char *const without[][2] = { { "DELETE", "/_requests?verb=get" }, { "GET", "/_faults?verb=get" },
+                                              { "POST", "/_faults?verb=get" },     { "DELETE", "/_faults?verb=get" },
+                                              { "DELETE", "/_faults/1?verb=get" }, { "POST", "/_load?verb=get" },
+                                              { "POST", "/_reset?verb=get" } };
+    for (size_t i = 0; i < sizeof without / sizeof without[0]; i++) {
+        const char *response = request(without[i][0], without[i][1], "");
+        expect(response, " 400 ");
+        expect(response, "there is no parameter \\\"verb\\\"");
+        assert_null(strstr(response, "there are"));
+    }
+    expect(request("POST", "/_restore?verb=get", ""), "there is no parameter \\\"verb\\\"; there are events");
     expect(request("POST", "/_wait?watches=pods", ""), "Allow: GET\r\n");
     expect(request("PUT", "/_requests", ""), "Allow: GET, DELETE\r\n");
     expect(get("/_load"), "Allow: POST\r\n");
@@ -242,6 +254,17 @@ CONTROL_TEST(a_load_stores_each_object_with_its_status) {
                    "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"n\"}}"),
            "{\"objects\":2}");
     expect(request("POST", "/_load", "# nothing\n"), "{\"objects\":0}");
+}
+
+CONTROL_TEST(a_wait_for_the_end_of_custom_resources_ends_with_their_definition) {
+    expect(request("POST", "/_load", definition), "{\"objects\":4}");
+    int wait = send_get("/_wait?objects=widgets.example.com&count=0&timeout=90s");
+    expect(get("/apis/example.com/v1/widgets"), " 200 "); /* the server has read the wait */
+    expect(request("DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com", ""),
+           " 200 ");
+    const char *response = http_receive(wait);
+    expect(response, " 200 ");
+    expect(response, "\r\n\r\n{\"objects\":0}");
 }
 
 CONTROL_TEST(a_load_says_which_object_is_wrong) {
