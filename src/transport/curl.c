@@ -97,7 +97,7 @@ static void detach(ki_exchange *exchange) {
     KI_ON_LOOP(transport->engine);
     KI_ASSERT(!transport->pools.in_curl);
     KI_ASSERT(can_follow(exchange->state, KI_EXCHANGE_ENDING));
-    KI_ASSERT(transport->unreported >= exchange->is_unreported);
+    KI_ASSERT(transport->unreported >= exchange->report.is_due);
     if (exchange->pool) {
         KI_ASSERT(exchange->pool->exchanges > 0 && exchange->pool->watches >= exchange->is_watch &&
                   exchange->pool->stalled >= exchange->is_stalled);
@@ -108,7 +108,7 @@ static void detach(ki_exchange *exchange) {
         exchange->pool->watches -= exchange->is_watch;
         exchange->pool->stalled -= exchange->is_stalled;
     }
-    transport->unreported -= exchange->is_unreported;
+    transport->unreported -= exchange->report.is_due;
     ki_metered_end(&exchange->metered);
     exchange->state = KI_EXCHANGE_ENDING;
     ki_timer_close(&exchange->idle);
@@ -128,8 +128,8 @@ static void destroy(ki_exchange *exchange) {
 /* Ends an exchange. Its pool may be freed afterwards. */
 void ki_curl_end(ki_exchange *exchange, const ki_error *err) {
     detach(exchange);
-    if (exchange->is_read && exchange->has_mark)
-        exchange->sink.on_read(exchange->mark.at, exchange->sink.user);
+    if (exchange->is_read && exchange->report.has_mark)
+        exchange->sink.on_read(exchange->report.mark.at, exchange->sink.user);
     if (!exchange->is_cancelled)
         exchange->sink.on_end(err, exchange->sink.user);
     destroy(exchange);

@@ -99,18 +99,20 @@ struct ki_exchange {
     bool is_endless; /* a watch: can be ended and sent again without loss */
     bool is_watch;   /* endless, with its head: counted in `watches` of its pool */
     bool is_ping;
-    bool opened;          /* libcurl opened a socket for it */
-    bool is_stalled;      /* its socket did not connect, and libcurl has opened no other one: counted in its pool */
-    int sockets;          /* that libcurl waits for, until it is connected */
-    bool is_safe;         /* GET or HEAD: may be sent twice */
-    bool is_paused;       /* the receiver has paused it */
-    bool is_unreported;   /* bytes were delivered, and no on_read followed */
-    bool has_mark;        /* `mark` is set: on_read follows once libcurl has read up to there */
-    ki_curl_arrival mark; /* what had arrived when the mark was set */
-    int64_t next_report;  /* no mark is set before this time */
-    bool is_read;         /* the response has ended, and all of it was delivered */
-    bool is_cancelled;    /* cancelled inside on_read while it ends: no on_end */
-    bool is_refused;      /* the server refused the last attempt's HTTP/2 stream, and so has not done the request */
+    bool opened;     /* libcurl opened a socket for it */
+    bool is_stalled; /* its socket did not connect, and libcurl has opened no other one: counted in its pool */
+    int sockets;     /* that libcurl waits for, until it is connected */
+    bool is_safe;    /* GET or HEAD: may be sent twice */
+    bool is_paused;  /* the receiver has paused it */
+    struct {
+        bool is_due;          /* bytes were delivered, and no on_read followed */
+        bool has_mark;        /* `mark` is set: on_read follows once libcurl has read up to there */
+        ki_curl_arrival mark; /* what had arrived when the mark was set */
+        int64_t next;         /* no mark is set before this time */
+    } report;                 /* what on_read has told */
+    bool is_read;             /* the response has ended, and all of it was delivered */
+    bool is_cancelled;        /* cancelled inside on_read while it ends: no on_end */
+    bool is_refused;          /* the server refused the last attempt's HTTP/2 stream, and so has not done the request */
     unsigned attempts;
     int local_port;                     /* local port of its connection, which identifies the connection; 0: none yet */
     bool suspected;                     /* a timeout has passed; checked again after pending bytes */
@@ -134,7 +136,7 @@ struct ki_curl_transport {
     bool has_new_certificates; /* than those: the connections are to be replaced */
     ki_curl_pools pools;
     ki_exchange *queued, *waiting, *active, *cancelled; /* by state, in order of sending */
-    size_t unreported;                                  /* number of exchanges with is_unreported */
+    size_t unreported;                                  /* number of exchanges whose report is due */
     ki_timer report;                                    /* when on_read of some exchange is due */
     ki_task service;
 };
@@ -151,7 +153,7 @@ ki_curl_transport *ki_curl_transport_of(ki_curl_pools *pools);
 
 /* Bytes were passed to the receiver: on_read follows. */
 void ki_curl_note_delivered(ki_exchange *exchange);
-/* Calls on_read of one exchange, of those that are unreported. Returns false if there is none to call now; it is called
+/* Calls on_read of one exchange, of those whose report is due. Returns false if there is none to call now; it is called
  * again when one is due. */
 bool ki_curl_report_one_read(ki_curl_transport *transport);
 

@@ -263,23 +263,23 @@ static bool read_arrival(const ki_curl_pool *pool, int local_port, ki_curl_arriv
  * can be ahead of the kernel's. */
 static void set_mark(ki_exchange *exchange) {
     ki_curl_transport *transport = exchange->transport;
-    if (exchange->has_mark)
+    if (exchange->report.has_mark)
         return;
-    if (ki_engine_now(transport->engine) < exchange->next_report) {
+    if (ki_engine_now(transport->engine) < exchange->report.next) {
         if (!ki_timer_is_set(&transport->report))
-            ki_timer_set(&transport->report, exchange->next_report);
+            ki_timer_set(&transport->report, exchange->report.next);
         return;
     }
-    exchange->has_mark = read_arrival(exchange->pool, exchange->local_port, &exchange->mark);
-    if (exchange->mark.at > exchange->last_received)
-        exchange->mark.at = exchange->last_received;
+    exchange->report.has_mark = read_arrival(exchange->pool, exchange->local_port, &exchange->report.mark);
+    if (exchange->report.mark.at > exchange->last_received)
+        exchange->report.mark.at = exchange->last_received;
 }
 
 void ki_curl_note_delivered(ki_exchange *exchange) {
     if (!exchange->sink.on_read)
         return;
-    exchange->transport->unreported += !exchange->is_unreported;
-    exchange->is_unreported = true;
+    exchange->transport->unreported += !exchange->report.is_due;
+    exchange->report.is_due = true;
     set_mark(exchange);
 }
 
@@ -287,24 +287,24 @@ void ki_curl_note_delivered(ki_exchange *exchange) {
  * set. */
 static bool is_mark_reached(ki_exchange *exchange) {
     long timeout_ms = -1; /* 0: libcurl has more to do */
-    if (!exchange->is_unreported || exchange->state != KI_EXCHANGE_ACTIVE || exchange->is_paused ||
+    if (!exchange->report.is_due || exchange->state != KI_EXCHANGE_ACTIVE || exchange->is_paused ||
         curl_multi_timeout(exchange->pool->multi, &timeout_ms) != CURLM_OK || timeout_ms == 0)
         return false;
     set_mark(exchange);
-    ki_curl_arrival present = exchange->mark;
-    return exchange->has_mark &&
-           (present.read >= exchange->mark.received ||
-            (read_arrival(exchange->pool, exchange->local_port, &present) && present.read >= exchange->mark.received));
+    ki_curl_arrival present = exchange->report.mark;
+    return exchange->report.has_mark && (present.read >= exchange->report.mark.received ||
+                                         (read_arrival(exchange->pool, exchange->local_port, &present) &&
+                                          present.read >= exchange->report.mark.received));
 }
 
 bool ki_curl_report_one_read(ki_curl_transport *transport) {
     for (ki_exchange *exchange = transport->active; exchange; exchange = exchange->next) {
         if (!is_mark_reached(exchange))
             continue;
-        int64_t until = exchange->mark.at;
+        int64_t until = exchange->report.mark.at;
         transport->unreported--;
-        exchange->is_unreported = exchange->has_mark = false;
-        exchange->next_report = ki_engine_now(transport->engine) + KI_MILLISECONDS(KI_CURL_REPORT_MS);
+        exchange->report.is_due = exchange->report.has_mark = false;
+        exchange->report.next = ki_engine_now(transport->engine) + KI_MILLISECONDS(KI_CURL_REPORT_MS);
         exchange->sink.on_read(until, exchange->sink.user);
         return true;
     }
