@@ -22,6 +22,7 @@ from .errors import (  # noqa: E402
     AlreadyExists,
     BadRequest,
     Cancelled,
+    Cause,
     ConfigError,
     Conflict,
     ConnectionFailed,
@@ -43,6 +44,7 @@ from .errors import (  # noqa: E402
     Unsupported,
 )
 from .arguments import string as _string  # noqa: E402
+from .client import Client, Deleted, Listing  # noqa: E402
 from .factory import Factory  # noqa: E402
 from .handler import Event, Registration  # noqa: E402
 from .health import Health, Memory  # noqa: E402
@@ -57,10 +59,13 @@ __all__ = [
     "AlreadyExists",
     "BadRequest",
     "Cancelled",
+    "Cause",
+    "Client",
     "ConfigError",
     "Conflict",
     "ConnectionFailed",
     "Deadlock",
+    "Deleted",
     "Error",
     "Event",
     "Expired",
@@ -70,6 +75,7 @@ __all__ = [
     "Informer",
     "Invalid",
     "LimitExceeded",
+    "Listing",
     "Memory",
     "NotFound",
     "Object",

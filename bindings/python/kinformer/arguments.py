@@ -53,6 +53,15 @@ def flag(name: str, value: bool) -> bool:
     return value
 
 
+def integer(name: str, value: int, least: int = 0) -> int:
+    """Returns the int. Errors: TypeError; ValueError below `least` and above 2**63 - 1."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} must be an int, not {type(value).__name__}")
+    if not least <= value < 2**63:
+        raise ValueError(f"{name} must be at least {least}, not {value}")
+    return value
+
+
 def milliseconds(name: str, seconds: float | None) -> int:
     """Returns seconds as milliseconds, rounded up; -1 for None. Errors: TypeError; ValueError below 0."""
     if seconds is None:

@@ -6,9 +6,20 @@ is that, too: `except LookupError` catches NotFound, `except TimeoutError` catch
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from ._native import ffi, lib
+
+
+class Cause(NamedTuple):
+    """One cause of an error response.
+
+    reason: such as "FieldValueInvalid". field: such as "metadata.labels"; "" if the cause names none.
+    """
+
+    reason: str
+    message: str
+    field: str
 
 
 class Error(Exception):
@@ -19,6 +30,7 @@ class Error(Exception):
     http_status: the status of the response; 0 without a response.
     reason: the reason of a Kubernetes Status, such as "Forbidden"; else "".
     retry_after: seconds that the server asks to wait; None if it does not say.
+    causes: of an error response to a request of the client: the fields that are wrong, or that another manager owns.
     """
 
     code: str = ""
@@ -26,6 +38,7 @@ class Error(Exception):
     http_status: int = 0
     reason: str = ""
     retry_after: float | None = None
+    causes: tuple[Cause, ...] = ()
 
 
 class Invalid(Error, ValueError):

@@ -12,11 +12,13 @@ from types import TracebackType
 from typing import Any, Generic, Literal, TypeVar
 
 from .arguments import Struct, flag, milliseconds, string, text
+from .client import Client
 from .errors import Cancelled, Deadlock, Error, StateError, SystemFailure, call, error_of, new_error
 from .informer import BaseInformer, Informer
 from .log import logger, new_log, write_messages
 from .object import object_class
 from .operation import Operation, Sync
+from .resource import ResourceNames
 from .transform import Transform
 from ._native import ffi, lib
 
@@ -73,6 +75,7 @@ class BaseFactory(Generic[AnyInformer]):
         self.server: str = string(lib.ki_config_server(config))
         self.default_namespace: str = string(lib.ki_config_namespace(config))
         self._namespace = namespace or ""
+        self._resource_names = ResourceNames()
         self._loop = lib.kpy_loop_new()
         if not self._loop:
             raise MemoryError("kinformer: a factory")
@@ -209,6 +212,12 @@ class BaseFactory(Generic[AnyInformer]):
         return informer
 
     @property
+    def client(self) -> Client:
+        """The client, which sends requests once the factory is started."""
+        self._check()
+        return Client(self)
+
+    @property
     def is_ready(self) -> bool:
         """True if all informers have synced, and none is stopped: for a readiness probe."""
         return self._readiness()[0]
@@ -278,6 +287,7 @@ class BaseFactory(Generic[AnyInformer]):
 
     def __del__(self) -> None:
         if getattr(self, "_pointer", None):
+            self._resource_names.free()
             lib.ki_factory_free(self._pointer)
         if getattr(self, "_engine", None):
             lib.ki_engine_free(self._engine)

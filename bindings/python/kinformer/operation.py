@@ -15,6 +15,7 @@ from .object import Object
 from ._native import ffi, lib
 
 if TYPE_CHECKING:
+    from .factory import BaseFactory
     from .informer import BaseInformer
 
 
@@ -26,17 +27,17 @@ class Operation:
 
     limit: float | None = None
 
-    def __init__(self, informer: BaseInformer) -> None:
-        self._informer = informer
+    def __init__(self, factory: BaseFactory[Any]) -> None:
+        self._factory = factory
         self._handle = ffi.new_handle(self)
         self._notify: Callable[[], None] = lambda: None
-        self._error: Error | None = None
+        self._error: Exception | None = None
         self.has_ended = False
 
     def begin(self, notify: Callable[[], None]) -> None:
         """Begins. `notify` is called once, on the loop, when the operation has ended; not after an exception."""
         self._notify = notify
-        operations = self._informer._factory._operations
+        operations = self._factory._operations
         operations.add(self)
         try:
             self._begin()
@@ -60,7 +61,7 @@ class Operation:
             self.has_ended = True
             self._error = self._timeout()
 
-    def end(self, error: Error | None) -> None:
+    def end(self, error: Exception | None) -> None:
         """Ends the operation, and notifies, unless it has ended."""
         if not self.has_ended:
             self.has_ended = True
@@ -72,7 +73,18 @@ class Operation:
 
     def _release(self) -> None:
         """The library has made its last call."""
-        self._informer._factory._operations.discard(self)
+        self._factory._operations.discard(self)
+
+    def _timeout(self) -> Error:
+        raise NotImplementedError
+
+
+class InformerOperation(Operation):
+    """A wait for an informer."""
+
+    def __init__(self, informer: BaseInformer) -> None:
+        super().__init__(informer._factory)
+        self._informer = informer
 
     def _timeout(self) -> Error:
         health = self._informer.health
@@ -83,7 +95,7 @@ class Operation:
         return "not done"
 
 
-class Sync(Operation):
+class Sync(InformerOperation):
     """Until the informer's whole first list is in the cache: a handler that is called for nothing else."""
 
     def __init__(self, informer: BaseInformer, timeout: float | None) -> None:
@@ -110,7 +122,7 @@ class Sync(Operation):
         return "not synced"
 
 
-class Version(Operation):
+class Version(InformerOperation):
     """Until the cache contains a write."""
 
     def __init__(self, informer: BaseInformer, version: str | None, key: str | None, timeout: float | None) -> None:
@@ -137,7 +149,7 @@ class Version(Operation):
         return f"version {self._version or 'any'} of {self._key or 'the cache'} not seen"
 
 
-class Deletion(Operation):
+class Deletion(InformerOperation):
     """Until the cache has seen a deletion."""
 
     def __init__(self, informer: BaseInformer, key: str, uid: str | None, timeout: float | None) -> None:
@@ -164,7 +176,7 @@ class Deletion(Operation):
         return f"the deletion of {self._key.decode()} not seen"
 
 
-class Fetch(Operation):
+class Fetch(InformerOperation):
     """An object from the cache, or else from the server."""
 
     def __init__(self, informer: BaseInformer, key: str, timeout: float | None) -> None:
@@ -209,7 +221,7 @@ def kpy_on_sync_removed(user: Any) -> None:
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
 def kpy_on_waited(_informer: Any, status: int, user: Any) -> None:
-    operation: Operation = ffi.from_handle(user)
+    operation: InformerOperation = ffi.from_handle(user)
     operation._release()
     if status == lib.KI_ERR_TIMEOUT:
         operation.end(operation._timeout())
@@ -228,7 +240,7 @@ def kpy_on_fetched(_informer: Any, _key: Any, obj: Any, err: Any, user: Any) -> 
     operation.end(error_of(err) if err else None)
 
 
-def _error_of_status(status: int, operation: Operation) -> Error:
+def _error_of_status(status: int, operation: InformerOperation) -> Error:
     err = new_error()
     lib.ki_error_set(err, status, b"%s", ffi.new("char[]", f"waiting for {operation._informer}: stopped".encode()))
     return error_of(err)
