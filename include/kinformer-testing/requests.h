@@ -72,8 +72,8 @@ KI_API void ki_testing_server_forget_requests(ki_testing_server *server);
 KI_API KI_MUST_CHECK ki_status ki_testing_server_wait_for_requests(ki_testing_server *server, const char *line,
                                                                    size_t count, int64_t timeout_ms, ki_error *err);
 
-/* Waits until exactly `count` watches of a resource (NULL: of all) are open. A watch that the server ends or cuts
- * counts no more; one that its client closes counts for up to a second more.
+/* Waits until exactly `count` watches of a resource (NULL: of all) are open. A watch that the server ends or cuts,
+ * or whose client has closed it, counts no more. A wait for fewer watches notices what clients close within a second.
  * Blocks: yes. Errors: KI_ERR_TIMEOUT, KI_ERR_INVALID (not a resource of this server), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_wait_for_watches(ki_testing_server *server,
                                                                   const ki_resource *resource, size_t count,

@@ -329,7 +329,7 @@ void kt_watcher_remove(kt_watcher *watcher) {
 size_t kt_watchers_count(const kt_storage *storage) {
     size_t count = 0;
     for (const kt_watcher *watcher = storage->watchers; watcher; watcher = watcher->next)
-        count += !watcher->closed && !watcher->ended;
+        count += !watcher->closed && !watcher->ended && !(watcher->is_gone && watcher->is_gone(watcher->user));
     return count;
 }
 

@@ -36,6 +36,7 @@ typedef struct kt_watcher {
     uint64_t closed_seq; /* sequence number of the first event after the close */
     bool woken;          /* woken since the reader last found no event */
     void (*wake)(void *user);
+    bool (*is_gone)(void *user); /* returns true if the client has closed its connection; NULL: nobody knows */
     void *user;
 } kt_watcher;
 

@@ -98,6 +98,16 @@ static void wake_stream(void *user) {
     stream->streams->ready = stream;
 }
 
+/* Returns true if the client has closed the connection, which the daemon does not notice while it is suspended. */
+static bool is_gone(void *user) {
+    kt_stream *stream = user;
+    KI_HELD(&stream->streams->mutex);
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(stream->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct pollfd polled = { .fd = info ? info->connect_fd : -1, .events = POLLRDHUP };
+    return stream->gone || (poll(&polled, 1, 0) > 0 && polled.revents);
+}
+
 static void suspend_until(kt_stream *stream, int64_t deadline_ms) {
     kt_streams *streams = stream->streams;
     KI_HELD(&streams->mutex);
@@ -295,8 +305,10 @@ struct MHD_Response *kt_stream_start(kt_streams *streams, struct MHD_Connection 
     }
     KI_LIST_PREPEND(streams->first, stream);
     streams->count++;
-    if (response->watch)
+    if (response->watch) {
         kt_watch_set_wake(stream->response.watch, wake_stream, stream);
+        kt_watch_set_gone(stream->response.watch, is_gone);
+    }
     *ret_stream = stream;
     return http_response;
 }

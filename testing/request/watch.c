@@ -133,6 +133,10 @@ void kt_watch_set_wake(kt_watch *watch, void (*wake)(void *user), void *user) {
     watch->watcher.woken = false;
 }
 
+void kt_watch_set_gone(kt_watch *watch, bool (*is_gone)(void *user)) {
+    watch->watcher.is_gone = is_gone;
+}
+
 int64_t kt_watch_deadline(const kt_watch *watch) {
     return watch->bookmarks && watch->next_bookmark_ms < watch->end_ms ? watch->next_bookmark_ms : watch->end_ms;
 }

@@ -40,5 +40,8 @@ int64_t kt_watch_deadline(const kt_watch *watch);
 bool kt_watch_is_cut(const kt_watch *watch);
 /* Sets `wake`, which runs inside the cluster call that makes frames readable. It must not call the cluster. */
 void kt_watch_set_wake(kt_watch *watch, void (*wake)(void *user), void *user);
+/* Sets `is_gone`, which says whether the client has closed its connection: such a watch is not open any more. Its user
+ * is that of kt_watch_set_wake. */
+void kt_watch_set_gone(kt_watch *watch, bool (*is_gone)(void *user));
 
 #endif

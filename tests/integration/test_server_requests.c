@@ -338,6 +338,13 @@ REQUESTS_TEST(a_wait_ends_when_the_client_does_it) {
     MUST(ki_testing_server_wait_for_watches(server, KI_CONFIGMAPS, 0, PATIENCE_MS, &err));
 }
 
+REQUESTS_TEST(a_watch_whose_client_has_closed_it_is_not_open) {
+    start_and_watch();
+    ki_factory_free(factory);
+    factory = NULL;
+    MUST(ki_testing_server_wait_for_watches(server, KI_CONFIGMAPS, 0, 0, &err));
+}
+
 /* ---- watches that are cut, and deletions ---- */
 
 static bool has_key(ki_informer *informer, const ki_event *event, void *user) {
