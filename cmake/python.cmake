@@ -13,23 +13,31 @@ endif()
 
 set(native ${PROJECT_SOURCE_DIR}/bindings/python/native)
 set(package ${PROJECT_BINARY_DIR}/python/kinformer)
-ki_sources(python_headers include/kinformer/*.h include/kinformer-controllers/*.h)
-add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/python/native.c
+ki_sources(python_headers include/kinformer/*.h include/kinformer-controllers/*.h include/kinformer-testing/*.h)
+add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/python/native.c ${PROJECT_BINARY_DIR}/python/testing.c
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/python
     COMMAND ${CMAKE_COMMAND} -E env CC=${CMAKE_C_COMPILER} PYTHONDONTWRITEBYTECODE=1
-            ${ki_python} ${native}/build.py ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/python/native.c
+            ${ki_python} ${native}/build.py ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/python
     DEPENDS ${native}/build.py ${native}/declarations.py ${native}/glue.c ${native}/glue.cdef ${python_headers} VERBATIM)
-# The name without the ABI's tag works for any Python 3: the extension uses the limited API.
-add_library(python-native MODULE ${PROJECT_BINARY_DIR}/python/native.c)
-set_target_properties(python-native PROPERTIES PREFIX "" OUTPUT_NAME _native SUFFIX .abi3.so LIBRARY_OUTPUT_DIRECTORY ${package})
-target_include_directories(python-native SYSTEM PRIVATE ${ki_python_include})
-target_link_libraries(python-native PRIVATE kinformer-controllers kinformer)
+# A module beside `kinformer`: FOLDER/_native. The name without the ABI's tag works for any Python 3: the extension uses the limited API.
+function(ki_python_module name source folder)
+    add_library(${name} MODULE ${PROJECT_BINARY_DIR}/python/${source})
+    set_target_properties(${name} PROPERTIES PREFIX "" OUTPUT_NAME _native SUFFIX .abi3.so LIBRARY_OUTPUT_DIRECTORY ${folder})
+    target_include_directories(${name} SYSTEM PRIVATE ${ki_python_include})
+    target_link_libraries(${name} PRIVATE ${ARGN})
+endfunction()
+ki_python_module(python-native native.c ${package} kinformer-controllers kinformer)
+ki_python_module(python-testing-native testing.c ${package}/testing kinformer-testing kinformer)
 
 ki_sources(python_files bindings/python/kinformer/*.py bindings/python/kinformer/*.pyi bindings/python/kinformer/py.typed)
+ki_sources(python_testing_files bindings/python/kinformer/testing/*.py bindings/python/kinformer/testing/*.pyi)
+ki_sources(python_plugin bindings/python/pytest_kinformer.py)
 add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/python/copied
     COMMAND ${CMAKE_COMMAND} -E copy_if_different ${python_files} ${package}
+    COMMAND ${CMAKE_COMMAND} -E copy_if_different ${python_testing_files} ${package}/testing
+    COMMAND ${CMAKE_COMMAND} -E copy_if_different ${python_plugin} ${PROJECT_BINARY_DIR}/python
     COMMAND ${CMAKE_COMMAND} -E touch ${PROJECT_BINARY_DIR}/python/copied
-    DEPENDS ${python_files} python-native VERBATIM)
+    DEPENDS ${python_files} ${python_testing_files} ${python_plugin} python-native python-testing-native VERBATIM)
 add_custom_target(python ALL DEPENDS ${PROJECT_BINARY_DIR}/python/copied)
 
 # The interpreter is not built with the sanitizers: what they need is loaded before it.
@@ -37,7 +45,10 @@ set(environment PYTHONPATH=${PROJECT_BINARY_DIR}/python PYTHONDONTWRITEBYTECODE=
 if(KI_SANITIZE MATCHES address)
     execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libasan.so OUTPUT_VARIABLE libasan OUTPUT_STRIP_TRAILING_WHITESPACE)
     list(APPEND environment LD_PRELOAD=${libasan} PYTHONMALLOC=malloc
-        LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/bindings/python/tests/lsan.supp)
+        # Stacks of three frames: what the libraries allocate has no frame of the interpreter (lsan.supp). Without the interceptor
+        # the leak check reads no thread-local memory of extensions, whose place it guesses wrongly.
+        ASAN_OPTIONS=detect_leaks=1:malloc_context_size=3:strict_string_checks=1:intercept_tls_get_addr=0
+        LSAN_OPTIONS=print_suppressions=0:suppressions=${PROJECT_SOURCE_DIR}/bindings/python/tests/lsan.supp)
 endif()
 ki_sources(python_tests bindings/python/tests/test_*.py)
 foreach(test ${python_tests})

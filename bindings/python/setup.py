@@ -1,5 +1,5 @@
-"""The part of the package that setuptools cannot read from pyproject.toml: the extension."""
+"""The part of the package that setuptools cannot read from pyproject.toml: the extensions."""
 
 from setuptools import setup
 
-setup(cffi_modules=["native/build.py:ffibuilder"])
+setup(cffi_modules=["native/build.py:ffibuilder", "native/build.py:testing_ffibuilder"])

@@ -1,6 +1,9 @@
-"""Builds kinformer._native, the extension that calls libkinformer and libkinformer-controllers.
+"""Builds the extensions: kinformer._native, which calls libkinformer and libkinformer-controllers, and
+kinformer.testing._native, which calls libkinformer-testing. The second one is a module of its own, so that a program in
+production loads neither the API server nor libmicrohttpd and GnuTLS. It has the types of the first one.
 
-setup.py takes `ffibuilder` from here. CMake runs this file to write the extension's C source, and compiles that itself.
+setup.py takes `ffibuilder` and `testing_ffibuilder` from here. CMake runs this file to write the extensions' C source,
+and compiles that itself.
 
 The libraries are those of pkg-config (PKG_CONFIG_PATH chooses among several). With KINFORMER_BUILD, the folder of a
 build of this repository such as build/release, they are those of that folder.
@@ -27,18 +30,25 @@ HEADERS = [
     "kinformer-controllers/workqueue.h",
 ]
 LIBRARIES = ["kinformer-controllers", "kinformer"]
+TESTING_HEADERS = [
+    "kinformer-testing/access.h",
+    "kinformer-testing/faults.h",
+    "kinformer-testing/requests.h",
+    "kinformer-testing/server.h",
+]
+TESTING_LIBRARIES = ["kinformer-testing", "kinformer"]
 
 
-def find_libraries() -> tuple[list[str], list[str]]:
+def find_libraries(libraries: list[str]) -> tuple[list[str], list[str]]:
     """Returns the options of the compiler and of the linker."""
     if build := os.environ.get("KINFORMER_BUILD"):
         folder = pathlib.Path(build).resolve()
         include = HERE.parents[2] / "include"
-        return [f"-I{include}"], [f"-L{folder}/lib", f"-Wl,-rpath,{folder}/lib", *(f"-l{name}" for name in LIBRARIES)]
+        return [f"-I{include}"], [f"-L{folder}/lib", f"-Wl,-rpath,{folder}/lib", *(f"-l{name}" for name in libraries)]
 
     def ask(option: str) -> list[str]:
         try:
-            command = [os.environ.get("PKG_CONFIG", "pkg-config"), option, *LIBRARIES]
+            command = [os.environ.get("PKG_CONFIG", "pkg-config"), option, *libraries]
             return shlex.split(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout)
         except (OSError, subprocess.CalledProcessError) as error:
             raise SystemExit(
@@ -50,21 +60,44 @@ def find_libraries() -> tuple[list[str], list[str]]:
 
 
 def make_builder(compile_flags: list[str], link_flags: list[str]) -> cffi.FFI:
-    compiler = shlex.split(os.environ.get("CC", "cc"))
     builder = cffi.FFI()
-    builder.cdef(read_declarations(compiler, compile_flags, HEADERS))
+    builder.cdef(read_declarations(_compiler(), compile_flags, HEADERS))
     builder.cdef((HERE / "glue.cdef").read_text())
-    includes = "".join(f"#include <{header}>\n" for header in HEADERS)
     builder.set_source(
         "kinformer._native",
-        includes + (HERE / "glue.c").read_text(),
+        _includes(HEADERS) + (HERE / "glue.c").read_text(),
         extra_compile_args=compile_flags,
         extra_link_args=link_flags,
     )
     return builder
 
 
-if __name__ == "__main__":  # build.py INCLUDE OUTPUT: only writes the C source
-    make_builder([f"-I{sys.argv[1]}"], []).emit_c_code(sys.argv[2])
+def make_testing_builder(types: cffi.FFI, compile_flags: list[str], link_flags: list[str]) -> cffi.FFI:
+    """types: the builder of kinformer._native."""
+    builder = cffi.FFI()
+    builder.include(types)
+    builder.cdef(read_declarations(_compiler(), compile_flags, TESTING_HEADERS, "kinformer-testing"))
+    builder.set_source(
+        "kinformer.testing._native",
+        _includes(HEADERS + TESTING_HEADERS),
+        extra_compile_args=compile_flags,
+        extra_link_args=link_flags,
+    )
+    return builder
+
+
+def _compiler() -> list[str]:
+    return shlex.split(os.environ.get("CC", "cc"))
+
+
+def _includes(headers: list[str]) -> str:
+    return "".join(f"#include <{header}>\n" for header in headers)
+
+
+if __name__ == "__main__":  # build.py INCLUDE FOLDER: only writes the C sources, native.c and testing.c
+    ffibuilder = make_builder([f"-I{sys.argv[1]}"], [])
+    ffibuilder.emit_c_code(f"{sys.argv[2]}/native.c")
+    make_testing_builder(ffibuilder, [f"-I{sys.argv[1]}"], []).emit_c_code(f"{sys.argv[2]}/testing.c")
 else:
-    ffibuilder = make_builder(*find_libraries())
+    ffibuilder = make_builder(*find_libraries(LIBRARIES))
+    testing_ffibuilder = make_testing_builder(ffibuilder, *find_libraries(TESTING_LIBRARIES))

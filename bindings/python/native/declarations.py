@@ -12,11 +12,14 @@ _LINE_MARKER = re.compile(r'# \d+ "(.*)"')
 _ATTRIBUTE = re.compile(r"\b__(?:attribute|extension)__\b")
 
 
-def read_declarations(compiler: list[str], flags: list[str], headers: list[str]) -> str:
+def read_declarations(
+    compiler: list[str], flags: list[str], headers: list[str], folder: str = "kinformer[a-z-]*"
+) -> str:
     """Returns the declarations of `headers`, such as "kinformer/kinformer.h", and of the headers of the library that
     they include.
 
-    compiler: the command of the C compiler. flags: its options, with those that find the headers.
+    compiler: the command of the C compiler. flags: its options, with those that find the headers. folder: a regular
+    expression of the folders whose headers count.
     """
     source = "".join(f"#include <{header}>\n" for header in headers)
     expanded = subprocess.run(
@@ -27,7 +30,7 @@ def read_declarations(compiler: list[str], flags: list[str], headers: list[str])
     for line in expanded.splitlines():
         marker = _LINE_MARKER.match(line)
         if marker:
-            is_own = re.search(r"/kinformer[a-z-]*/(parts/)?[a-z_]+\.h$", marker[1]) is not None
+            is_own = re.search(rf"/{folder}/(parts/)?[a-z_]+\.h$", marker[1]) is not None
         elif is_own:
             own.append(line)
     return _without_inline_functions(_without_attributes("\n".join(own)))
