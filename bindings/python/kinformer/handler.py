@@ -69,7 +69,7 @@ class Registration:
             if not callable(method):
                 raise TypeError(f"{name} of a handler must be callable, not {type(method).__name__}")
             if inspect.iscoroutinefunction(method):
-                raise TypeError(f"{name} is a coroutine function, which nothing would await: use kinformer.aio")
+                raise TypeError(f"{name} is a coroutine function, which nothing would await: use events() of kinformer.aio")
         self.errors = 0
         self._handle = ffi.new_handle(self)
         self._registration = ffi.new("ki_registration *")
