@@ -6,8 +6,7 @@
 #include "src/base/yaml_tree.h"
 
 enum {
-    KI_KUBECONFIG_FILES_LIMIT = 64,
-    KI_KUBECONFIG_VALUES_LIMIT = 1000000 /* values of a file, counting an alias as all values that it refers to */
+    KI_KUBECONFIG_FILES_LIMIT = 64
 };
 
 typedef struct ki_kubeconfig_file {

@@ -98,7 +98,6 @@ typedef struct checker {
     const ki_allocator *allocator;
     const ki_kubeconfig_file *file;
     ki_error *err;
-    size_t *values; /* number of checked values; an alias counts each time */
 } checker;
 
 enum {
@@ -157,13 +156,6 @@ static ki_status set_kind_error(const checker *self, const place *where, const k
 static ki_status check_value(const checker *self, const place *where, const ki_yaml *node,
                              const ki_kubeconfig_field *field);
 
-static ki_status count_value(const checker *self, const ki_yaml *node) {
-    if (++*self->values <= KI_KUBECONFIG_VALUES_LIMIT)
-        return KI_OK;
-    return ki_error_set(self->err, KI_ERR_LIMIT, "kubeconfig %s, line %zu: more than %d values, counting aliases",
-                        self->file->path, node->line, KI_KUBECONFIG_VALUES_LIMIT);
-}
-
 static ki_status check_scalar(const checker *self, const place *where, const ki_yaml *node, ki_kubeconfig_type type) {
     if (type == KI_KUBECONFIG_BOOL)
         return node->kind == KI_YAML_BOOL ? KI_OK : set_kind_error(self, where, node, "true or false");
@@ -196,8 +188,7 @@ static ki_status check_map(const checker *self, const place *where, const ki_yam
         const place inner = { where, key->text, 0, false };
         const ki_kubeconfig_field *known =
             field->type == KI_KUBECONFIG_MAP ? find_field(field->fields, key->text) : &one;
-        status = count_value(self, value);
-        if (!status && known)
+        if (known)
             status = check_value(self, &inner, value, known);
     }
     return status;
@@ -228,9 +219,7 @@ static ki_status check_list(const checker *self, const place *where,
     for (size_t i = 0; !status && (item = ki_yaml_at(node, i)); i++) {
         const ki_yaml *own = ki_yaml_get(item, "name");
         const place inner = { where, own ? own->text : KI_STR(""), i, true };
-        status = count_value(self, item);
-        if (!status)
-            status = check_value(self, &inner, item, &one);
+        status = check_value(self, &inner, item, &one);
         if (!status && field->type == KI_KUBECONFIG_NAMED)
             status = check_named(self, where, &names, item);
     }
@@ -272,8 +261,7 @@ static ki_status check_header(const checker *self, const place *root, const char
 }
 
 ki_status ki_kubeconfig_check_file(const ki_allocator *allocator, const ki_kubeconfig_file *file, ki_error *err) {
-    size_t values = 0;
-    const checker self = { allocator, file, err, &values };
+    const checker self = { allocator, file, err };
     const place root = { NULL, { NULL, 0 }, 0, false };
     const ki_yaml *node = file->document.root;
     if (node->kind == KI_YAML_NULL)

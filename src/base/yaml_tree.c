@@ -24,6 +24,8 @@ typedef struct loader {
     anchor anchors[KI_YAML_ANCHOR_LIMIT];
     size_t anchor_count;
     size_t alias_count;
+    size_t value_count;   /* the document, nodes, aliases, and the nodes that aliases stand for */
+    size_t aliased_count; /* of them what aliases stand for */
     size_t node_limit;
     bool keeps_equal_keys;
 } loader;
@@ -74,14 +76,36 @@ static ki_status count_node(loader *self, ki_error *err) {
     return ki_error_set(err, KI_ERR_LIMIT, "line %zu: more than %zu values", line_of(self), self->node_limit);
 }
 
+/* Returns the largest share of a document's values that aliases may stand for: 99 %, falling to 10 % in large documents
+ * (go.yaml.in/yaml/v2, allowedAliasRatio). */
+static double allowed_share(size_t value_count) {
+    const double low = 400000, high = 4000000;
+    double count = (double)value_count;
+    return count <= low ? 0.99 : count >= high ? 0.10 : 0.99 - 0.89 * (count - low) / (high - low);
+}
+
+/* Counts values as Kubernetes' tools do, and rejects the documents that they reject. The counts at most double before
+ * each check, so they cannot overflow. */
+static ki_status count_values(loader *self, size_t count, size_t aliased, ki_error *err) {
+    self->value_count += count;
+    self->aliased_count += aliased;
+    if (self->aliased_count <= 100 || self->value_count <= 1000 ||
+        (double)self->aliased_count <= allowed_share(self->value_count) * (double)self->value_count)
+        return KI_OK;
+    return ki_error_set(err, KI_ERR_LIMIT, "line %zu: the document contains excessive aliasing", line_of(self));
+}
+
 static ki_status new_node(loader *self, ki_yaml_kind kind, ki_yaml **ret_node, ki_error *err) {
     ki_status status = count_node(self, err);
+    if (!status)
+        status = count_values(self, 1, 0, err);
     if (status)
         return status;
     ki_yaml *node = ki_alloc_zero(self->document.allocator, sizeof *node);
     if (!node)
         return ki_error_no_memory(err, "reading YAML");
     node->kind = kind;
+    node->values = 1;
     node->line = line_of(self);
     node->column = self->event.start_mark.column + 1;
     node->next = self->document.nodes;
@@ -106,10 +130,14 @@ static ki_status too_deep(const loader *self, ki_error *err) {
     return ki_error_set(err, KI_ERR_LIMIT, "line %zu: nested deeper than %d", line_of(self), KI_YAML_DEPTH_LIMIT);
 }
 
-/* Counts the levels of a node's child. */
-static void count_levels(ki_yaml *node, const ki_yaml *child) {
+/* Counts the levels and the values of a complete child of the innermost open node. */
+static void count_child(loader *self, const ki_yaml *child) {
+    if (!self->depth)
+        return;
+    ki_yaml *node = self->open[self->depth - 1];
     if (node->levels <= child->levels)
         node->levels = child->levels + 1;
+    node->values += child->values;
 }
 
 /* Adds the node to the innermost open node, or makes it the root. */
@@ -145,13 +173,18 @@ static ki_status add_alias(loader *self, ki_error *err) {
     for (size_t i = self->anchor_count; i-- > 0;) { /* a name can be defined again: the last one counts */
         if (!ki_str_equals(name, self->anchors[i].name))
             continue;
-        if (self->anchors[i].node->is_open)
+        const ki_yaml *node = self->anchors[i].node;
+        if (node->is_open)
             return set_error(self, "an alias to a node that contains it", err);
-        if (self->depth + self->anchors[i].node->levels > KI_YAML_DEPTH_LIMIT)
+        if (self->depth + node->levels > KI_YAML_DEPTH_LIMIT)
             return too_deep(self, err);
+        ki_status status = count_values(self, 1 + node->values, node->values, err);
+        if (status)
+            return status;
+        count_child(self, node);
         if (self->depth)
-            count_levels(self->open[self->depth - 1], self->anchors[i].node);
-        return place(self, self->anchors[i].node, err);
+            self->open[self->depth - 1]->values++; /* the alias itself */
+        return place(self, node, err);
     }
     return set_error(self, "an alias without its anchor", err);
 }
@@ -226,8 +259,10 @@ static ki_status add_scalar(loader *self, ki_error *err) {
     node->text = (ki_str){ text, size };
     if (is_at_key(self))
         status = make_key(self, node, err);
-    if (!status)
+    if (!status) {
+        count_child(self, node);
         status = place(self, node, err);
+    }
     return status ? status : set_anchor(self, self->event.data.scalar.anchor, node, err);
 }
 
@@ -326,8 +361,7 @@ static ki_status drop_earlier_keys(loader *self, ki_yaml *node, ki_error *err) {
 static ki_status close_node(loader *self, ki_error *err) {
     ki_yaml *node = self->open[--self->depth];
     node->is_open = false;
-    if (self->depth)
-        count_levels(self->open[self->depth - 1], node);
+    count_child(self, node);
     if (node->kind != KI_YAML_MAP || !node->count)
         return KI_OK;
     ki_status status = merge_keys(self, node, err);
@@ -426,6 +460,7 @@ ki_status ki_yaml_load(const ki_allocator *allocator, ki_str text, const ki_yaml
     if (!self)
         return ki_error_no_memory(err, "reading YAML");
     self->document.allocator = allocator;
+    self->value_count = 1; /* the document */
     self->node_limit = options && options->node_limit ? options->node_limit : KI_YAML_NODE_LIMIT;
     self->keeps_equal_keys = options && options->keeps_equal_keys;
     status = load(self, text, err);

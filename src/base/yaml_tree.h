@@ -28,7 +28,8 @@ typedef enum ki_yaml_kind {
     KI_YAML_MAP
 } ki_yaml_kind;
 
-/* Borrowed from its document. An alias is the same node again, so a small file does not become a large tree. */
+/* Borrowed from its document. An alias is the same node again. A document whose aliases stand for almost all of its
+ * values is an error, so a small text becomes neither a large tree nor a large JSON. */
 typedef struct ki_yaml ki_yaml;
 struct ki_yaml {
     ki_yaml_kind kind;
@@ -38,6 +39,7 @@ struct ki_yaml {
     size_t count;          /* number of items */
     size_t capacity;
     size_t levels; /* lists and maps in each other, from this node on; 0: a scalar */
+    size_t values; /* the node and all in it, also an alias and, once more, all in its node */
     char *bytes;   /* owned memory of `text` */
     bool is_open;  /* while loading: an alias to it would be circular */
     ki_yaml *next; /* next of all nodes */

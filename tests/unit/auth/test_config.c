@@ -225,14 +225,14 @@ CONFIG_TEST(a_kubeconfig_that_is_made_to_be_slow_is_rejected) {
     }
 }
 
-CONFIG_TEST(aliases_that_grow_or_lead_to_themselves_are_harmless) {
+CONFIG_TEST(aliases_that_grow_or_lead_to_themselves_are_rejected) {
     ki_error err = KI_ERROR_INIT;
     folder_write("config",
                  "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
                  "d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ncurrent-context: *d\ncontexts: *d\n");
     ki_config *config = NULL;
     const char *file = folder_file("config");
-    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = file), &config, &err), KI_ERR_CONFIG);
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = file), &config, &err), KI_ERR_LIMIT);
     folder_write("config", "current-context: x\ncontexts: &l\n- &a {name: x, context: *a, cluster: *a, user: *l}\n");
     assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = file), &config, &err), KI_ERR_PARSE);
 }

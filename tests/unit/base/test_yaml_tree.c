@@ -217,6 +217,47 @@ TEST(aliases_do_not_make_a_tree_deeper) {
     assert_string_equal(as_json(text), "line 6: nested deeper than 128");
 }
 
+/* A list of `size` elements, `count` aliases to it, and `rest` other elements. */
+static const char *with_aliases(size_t size, size_t count, size_t rest) {
+    static char *text;
+    free(text);
+    text = malloc(64 + 2 * size + 3 * count + 2 * rest);
+    assert_non_null(text);
+    char *at = stpcpy(text, "[&a [");
+    for (size_t i = 0; i < size; i++)
+        at = stpcpy(at, "x,");
+    at = stpcpy(at, "]");
+    for (size_t i = 0; i < rest; i++)
+        at = stpcpy(at, ",x");
+    for (size_t i = 0; i < count; i++)
+        at = stpcpy(at, ",*a");
+    strcpy(at, "]");
+    return text;
+}
+
+/* The borders are those of sigs.k8s.io/yaml 1.6. */
+TEST(a_document_of_which_aliases_are_almost_all_is_rejected_as_kubernetes_tools_reject_it) {
+    static const struct {
+        size_t size, count, rest, fits;
+    } cases[] = {
+        { 122, 500, 0, true },       { 123, 500, 0, false },       { 998, 1, 0, true },
+        { 1000, 898, 200000, true }, { 1000, 899, 200000, false }, { 1000, 998, 200000, false },
+    };
+    static const char message[] = "line 1: the document contains excessive aliasing";
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *json = as_json(with_aliases(cases[i].size, cases[i].count, cases[i].rest));
+        if ((strcmp(json, message) != 0) != cases[i].fits)
+            fail_msg("case %zu: %s", i, json);
+    }
+    with_aliases(0, 0, 0);
+    assert_string_equal(as_json("a: &a [[],[],[],[],[],[],[],[],[]]\n"
+                                "b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\n"
+                                "c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
+                                "d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n"
+                                "e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\n"),
+                        "line 4: the document contains excessive aliasing");
+}
+
 TEST(documents_are_cut_where_kubectl_cuts_them) {
     static const struct {
         const char *text, *documents[3];
