@@ -10,9 +10,11 @@
 #include "testing/values/json.h"
 
 enum {
-    VALUES_MAX = 5 * 1000 * 1000, /* of one document */
-    JSON_MAX = 256 * 1024 * 1024, /* bytes of one document */
-    LISTS_DEEP = 16               /* nested Lists */
+    VALUES_MAX = 5 * 1000 * 1000,  /* of one document */
+    JSON_MAX = 256 * 1024 * 1024,  /* bytes of one document */
+    JSON_PER_BYTE = 8,             /* of a document without aliases; an escaped byte has 6 */
+    ALIASED_MAX = 3 * 1024 * 1024, /* bytes of JSON that the aliases of a document may add: an object has no more */
+    LISTS_DEEP = 16                /* nested Lists */
 };
 
 typedef struct reading {
@@ -128,21 +130,26 @@ static ki_status put_json_documents(reading *r, ki_str text) {
     return status;
 }
 
-static ki_status put_yaml_documents(reading *r, ki_str text) {
+static ki_status put_yaml_document(reading *r, ki_str document, size_t number) {
     const ki_yaml_options options = { .node_limit = VALUES_MAX };
-    ki_str document;
+    bool is_large = document.size > (JSON_MAX - ALIASED_MAX) / JSON_PER_BYTE;
     ki_buffer json;
-    ki_status status = KI_OK;
-    ki_buffer_init(&json, kt_cluster_allocator(r->cluster), JSON_MAX);
-    for (size_t number = 1; !status && ki_yaml_next_document(&text, &document); number++) {
-        ki_buffer_reset(&json, SIZE_MAX);
-        status = ki_yaml_to_json(document, &options, &json, r->err);
-        if (status)
-            ki_error_prefix(r->err, "document %zu", number);
-        else if (!ki_str_equals((ki_str){ json.data, json.size }, "null"))
-            status = put_json_documents(r, (ki_str){ json.data, json.size });
-    }
+    ki_buffer_init(&json, kt_cluster_allocator(r->cluster),
+                   is_large ? JSON_MAX : JSON_PER_BYTE * document.size + ALIASED_MAX);
+    ki_status status = ki_yaml_to_json(document, &options, &json, r->err);
+    if (status)
+        ki_error_prefix(r->err, "document %zu", number);
+    else if (!ki_str_equals((ki_str){ json.data, json.size }, "null"))
+        status = put_json_documents(r, (ki_str){ json.data, json.size });
     ki_buffer_free(&json);
+    return status;
+}
+
+static ki_status put_yaml_documents(reading *r, ki_str text) {
+    ki_str document;
+    ki_status status = KI_OK;
+    for (size_t number = 1; !status && ki_yaml_next_document(&text, &document); number++)
+        status = put_yaml_document(r, document, number);
     return status;
 }
 

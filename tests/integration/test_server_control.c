@@ -273,6 +273,9 @@ CONTROL_TEST(a_load_says_which_object_is_wrong) {
         { "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n{}\n", "object 2 has no kind" },
         { "apiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: a}\n", "object 1: example.com/v1 Gadget is not" },
         { "apiVersion: v1\nkind: [\n", "document 1: line 3" },
+        { "a: &a [0,0,0,0,0,0,0,0,0]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
+          "d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\n",
+          "document 1: line 4: the document contains excessive aliasing" },
         { "{\"kind\":", "invalid JSON at byte 8" },
         { "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"x\",\"namespace\":7}}", "object 1" },
     };

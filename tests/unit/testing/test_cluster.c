@@ -1,4 +1,5 @@
 /* The cluster without HTTP: its revision, what it keeps, what it forgets, and that lack of memory breaks nothing. */
+#include "src/base/memory.h"
 #include "tests/support/rest_server.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
@@ -283,6 +284,28 @@ TEST(a_load_of_many_documents_copies_each_once) {
     assert_true(scarce_memory_peak(&memory) < sizeof text / 4);
     text[sizeof document - 2] = '\0';
     assert_int_equal(kt_load_documents(cluster, (ki_str){ text, sizeof text }, NOW, &count, &err), KI_ERR_PARSE);
+    kt_cluster_free(cluster);
+}
+
+/* The object would have 20 MB. */
+TEST(what_the_aliases_of_a_document_add_is_limited) {
+    enum {
+        TEXT = 200 * 1000,
+        ALIASES = 100
+    };
+    static char document[TEXT + 16 * ALIASES + 256];
+    kt_cluster *cluster;
+    ki_error err = KI_ERROR_INIT;
+    size_t count = 1;
+    char *at = stpcpy(document, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: &a ");
+    memset(at, 'x', TEXT);
+    at += TEXT;
+    for (int i = 0; i < ALIASES; i++)
+        at += sprintf(at, "\n  b%d: *a", i);
+    assert_int_equal(kt_cluster_new(&ki_allocator_default, NULL, &cluster, NULL), KI_OK);
+    assert_int_equal(kt_load_documents(cluster, ki_str_of(document), NOW, &count, &err), KI_ERR_LIMIT);
+    assert_int_equal(count, 0);
+    assert_non_null(strstr(ki_error_message(&err), "document 1: line 5: larger than 4"));
     kt_cluster_free(cluster);
 }
 
