@@ -1,6 +1,6 @@
 #!/bin/sh
 # Checks the documents: each block of C, and of C++ (```cpp), compiles against the public headers, each relative link leads to a file and a heading that exist,
-# each path in backquotes exists, and each constant in a table "constant, value, where" is in the file that the table names.
+# each path in backquotes exists, each block that comes from a file is in it, and each constant in a table "constant, value, where" is in the file that the table names.
 # usage: docs.sh BUILD CC [FLAGS...], with the C++ compiler in the environment as CXX; without it no C++ is compiled
 #
 # A block of C that has a main function is a program of its own: it is linked with the shared libraries. Where the line before the block says
@@ -8,6 +8,7 @@
 #     <!-- fragment: file -->              declarations and functions; the fragments after it in the same document can use them
 #     <!-- fragment: ki_factory *f, … -->  statements of a function with these parameters and `err`, a ki_error *
 #     <!-- fragment: none -->              not C that compiles alone
+# A block of any language after the line <!-- from: FILE --> must be a part of that file, line by line.
 set -eu
 build=$(cd "$1" && pwd)
 shift
@@ -17,7 +18,7 @@ compiler_flags=$*
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d "${TMPDIR:-/tmp}/ki-docs.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-documents=$(find README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs examples include -name '*.md' | sort)
+documents=$(find README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs examples include bindings/go -name '*.md' | sort)
 bad=0
 
 complain() {
@@ -94,6 +95,34 @@ for document in $documents; do
     done
 done
 
+# ---- the blocks from files ----
+
+# Prints "part" for each block that is in its file, and a complaint for another.
+compare_with_files() { # DOCUMENT
+    awk -v name="$1" '
+        function compare(    line, whole) {
+            whole = "\n"
+            while ((getline line < file) > 0) whole = whole line "\n"
+            close(file)
+            if (index(whole, text)) print "part"
+            else print name ":" first ": the block is not in " file
+        }
+        /^<!-- from: .* -->$/ && !inside { file = $3; next }
+        /^```/ && !inside { inside = 1; first = NR; text = "\n"; next }
+        /^```/ && inside { inside = 0; if (file != "") compare(); file = ""; next }
+        inside { text = text $0 "\n"; next }
+        { file = "" }
+    ' "$1"
+}
+
+parts=0
+for document in $documents; do
+    compare_with_files "$document" >"$work/parts"
+    while read -r line; do
+        if [ "$line" = part ]; then parts=$((parts + 1)); else complain "$line"; fi
+    done <"$work/parts"
+done
+
 # ---- the links ----
 
 # Prints the anchors of a document's headings, as GitHub makes them.
@@ -163,4 +192,4 @@ for document in docs/how-*.md; do
 done
 
 [ $bad -eq 0 ] || exit 1
-echo "docs: $programs programs and $fragments fragments compile, $links links lead somewhere, $paths files exist, $constants constants are where the documents say"
+echo "docs: $programs programs and $fragments fragments compile, $parts blocks are parts of files, $links links lead somewhere, $paths files exist, $constants constants are where the documents say"
