@@ -1,0 +1,3 @@
+module kinformer/kinformertest
+
+go 1.24
