@@ -122,9 +122,17 @@ if(TARGET example-watch-pods)
         add_test(NAME integration/docs COMMAND ${PROJECT_SOURCE_DIR}/tests/integration/docs.sh ${PROJECT_BINARY_DIR}
             ${CMAKE_C_COMPILER} ${flags})
         set_tests_properties(integration/docs PROPERTIES LABELS integration TIMEOUT 600 ENVIRONMENT "CXX=${CMAKE_CXX_COMPILER}")
+        # The same test in a shell and in Python; tests/clients/testing runs the other languages.
+        set(testing ${PROJECT_SOURCE_DIR}/examples/testing)
+        add_test(NAME integration/testing_shell COMMAND ${testing}/shell/test_pods.sh)
+        set_tests_properties(integration/testing_shell PROPERTIES LABELS integration TIMEOUT 600 SKIP_RETURN_CODE 77
+            ENVIRONMENT_MODIFICATION "PATH=path_list_prepend:$<TARGET_FILE_DIR:kinformer-program>")
         # Debian's package python3-prometheus-client is for the system's Python.
         find_program(system_python3 python3 PATHS /usr/bin NO_DEFAULT_PATH)
         if(system_python3)
+            add_test(NAME integration/testing_python COMMAND ${system_python3} ${testing}/python/test_pods.py)
+            set_tests_properties(integration/testing_python PROPERTIES LABELS integration TIMEOUT 600
+                ENVIRONMENT_MODIFICATION "PATH=path_list_prepend:$<TARGET_FILE_DIR:kinformer-program>")
             add_test(NAME integration/openmetrics COMMAND ${system_python3}
                 ${PROJECT_SOURCE_DIR}/tests/integration/openmetrics.py $<TARGET_FILE:print_metrics>)
             set_tests_properties(integration/openmetrics PROPERTIES LABELS integration TIMEOUT 600 SKIP_RETURN_CODE 77)
