@@ -44,12 +44,16 @@ from .errors import (  # noqa: E402
     Unsupported,
 )
 from .arguments import string as _string  # noqa: E402
+from .change import add_owner, remove_condition, remove_owner, set_condition, set_controller  # noqa: E402
 from .client import Client, Deleted, Listing  # noqa: E402
+from .controller import Context, Controller, Failure  # noqa: E402
+from .elector import Elector  # noqa: E402
 from .factory import Factory  # noqa: E402
 from .handler import Event, Registration  # noqa: E402
 from .health import Health, Memory  # noqa: E402
 from .informer import Informer  # noqa: E402
 from .object import Object  # noqa: E402
+from .recorder import EventRecorder, RecorderCounts  # noqa: E402
 from .snapshot import Snapshot  # noqa: E402
 from ._native import lib as _lib  # noqa: E402
 
@@ -64,12 +68,17 @@ __all__ = [
     "ConfigError",
     "Conflict",
     "ConnectionFailed",
+    "Context",
+    "Controller",
     "Deadlock",
     "Deleted",
+    "Elector",
     "Error",
     "Event",
+    "EventRecorder",
     "Expired",
     "Factory",
+    "Failure",
     "Forbidden",
     "Health",
     "Informer",
@@ -81,6 +90,7 @@ __all__ = [
     "Object",
     "OutOfMemory",
     "ParseError",
+    "RecorderCounts",
     "Registration",
     "ServerError",
     "Snapshot",
@@ -90,4 +100,9 @@ __all__ = [
     "TooManyRequests",
     "Unauthorized",
     "Unsupported",
+    "add_owner",
+    "remove_condition",
+    "remove_owner",
+    "set_condition",
+    "set_controller",
 ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union
 
 from .arguments import flag, integer, milliseconds, optional_text, string, text
 from .errors import Invalid, Unsupported, call
+from .informer import BaseInformer
 from .object import Object
 from .request import Request
 from .resource import resource_of
@@ -15,9 +16,9 @@ from ._native import ffi, lib
 
 if TYPE_CHECKING:
     from .factory import BaseFactory
-    from .informer import BaseInformer
 
 Content = Union[Mapping[str, Any], str]
+Changes = Union[Content, list[dict[str, Any]]]
 PatchType = Literal["merge", "json", "strategic"]
 Propagation = Literal["orphan", "background", "foreground"]
 
@@ -171,7 +172,7 @@ class Client:
         self,
         resource: str,
         key: str,
-        changes: Content | list[dict[str, Any]],
+        changes: Changes,
         *,
         type: PatchType = "merge",
         subresource: str | None = None,
@@ -396,8 +397,6 @@ def _place_of(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_write(options: dict[str, Any], dry_run: bool, seen_by: BaseInformer | None) -> None:
-    from .informer import BaseInformer
-
     options["dry_run"] = flag("dry_run", dry_run)
     if seen_by is None:
         return

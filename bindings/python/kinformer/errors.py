@@ -185,6 +185,20 @@ def error_of(err: Any) -> Error:
     return error
 
 
+_STATUSES = {
+    ffi.string(lib.ki_status_name(status)).decode(): status
+    for status in (*_BY_STATUS, lib.KI_ERR_HTTP, lib.KI_ERR_TOO_LARGE_RV)
+}
+
+
+def fill(err: Any, error: Error) -> None:
+    """Fills a ki_error with an exception."""
+    message = ffi.new("char[]", str(error).encode("utf-8", "replace"))
+    lib.ki_error_set(err, _STATUSES.get(error.code, lib.KI_ERR_INVALID), b"%s", message)
+    err.http_status = error.http_status
+    err.reason = error.reason.encode("utf-8", "replace")[: lib.KI_ERROR_REASON_MAX - 1]
+
+
 def call(function: Any, *arguments: Any) -> None:
     """Calls a C function whose last parameter is a ki_error, and raises its failure."""
     err = new_error()

@@ -7,17 +7,20 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Generic, Literal, TypeVar
 
 from .arguments import Struct, flag, milliseconds, string, text
 from .client import Client
+from .controller import Controller, Reconcile, Watched, is_in_reconcile
+from .elector import Elector
 from .errors import Cancelled, Deadlock, Error, StateError, SystemFailure, call, error_of, new_error
 from .informer import BaseInformer, Informer
 from .log import logger, new_log, write_messages
 from .object import object_class
 from .operation import Operation, Sync
+from .recorder import EventRecorder
 from .resource import ResourceNames
 from .transform import Transform
 from ._native import ffi, lib
@@ -65,6 +68,7 @@ class BaseFactory(Generic[AnyInformer]):
         self._unusable = ""  # why no function works any more
         self._is_started = False
         self._operations: set[Operation] = set()
+        self._parts: list[Any] = []  # controllers and what they use, in the order in which they were made
         self._informers: dict[int, AnyInformer] = {}
         self._set_count = 0
         self._lock = threading.Lock()
@@ -217,6 +221,24 @@ class BaseFactory(Generic[AnyInformer]):
         self._check()
         return Client(self)
 
+    def event_recorder(self, component: str) -> EventRecorder:
+        """Makes a recorder of Kubernetes Events. component: who reports them, such as "sample-controller"."""
+        self._check()
+        return EventRecorder(self, component)
+
+    def elector(
+        self, name: str, *, namespace: str | None = None, identity: str | None = None, **durations: float
+    ) -> Elector:
+        """Makes an elector, before start().
+
+        name, namespace: of the Lease; None: default_namespace. identity: a unique name of this process; None: the
+        host's name and a random number. durations: lease_duration, renew_deadline and retry_period in seconds: by default 15,
+        10 and 2, as client-go's.
+        Errors: Invalid and LimitExceeded (the message names the option), TypeError.
+        """
+        self._check()
+        return Elector(self, name, namespace, identity, **durations)
+
     @property
     def is_ready(self) -> bool:
         """True if all informers have synced, and none is stopped: for a readiness probe."""
@@ -279,6 +301,8 @@ class BaseFactory(Generic[AnyInformer]):
         self._unusable = f"the factory has ended: {failure}" if failure else _CLOSED
         for operation in list(self._operations):
             operation.end(failure or Cancelled("the factory was closed"))
+        for part in self._parts:
+            part._end()
         self._informers.clear()
         write_messages(self._loop)
 
@@ -287,6 +311,8 @@ class BaseFactory(Generic[AnyInformer]):
 
     def __del__(self) -> None:
         if getattr(self, "_pointer", None):
+            for part in reversed(self._parts):
+                part._free()
             self._resource_names.free()
             lib.ki_factory_free(self._pointer)
         if getattr(self, "_engine", None):
@@ -331,6 +357,36 @@ class Factory(BaseFactory[Informer]):
         for informer in list(self._informers.values()):
             self._wait(Sync(informer, None if deadline is None else max(0.0, deadline - time.monotonic())))
 
+    def controller(
+        self,
+        *,
+        for_: Watched,
+        owns: Iterable[Watched] = (),
+        name: str | None = None,
+        workers: int = 1,
+        elector: Elector | None = None,
+    ) -> Callable[[Reconcile], Controller]:
+        """Decorator: makes a controller of a function reconcile(ctx, key), before start().
+
+            @factory.controller(for_="websites.example.com", owns=["deployments"], workers=4)
+            def reconcile(ctx, key):
+                if ctx.obj:
+                    ctx.apply_child(deployment_of(ctx.obj))
+
+        The function is called with the key of each object that has changed, or whose child has, on threads of the
+        controller; the object may be deleted. It brings the cluster to the state that the object specifies. If it
+        returns None, the key is done; if it returns a number, the key is processed again after that many seconds. An
+        exception is logged with its traceback, and the key is processed again after a delay that grows from 5 ms.
+
+        for_: the objects: the name of a resource, or an informer. owns: what they control: names or informers.
+        name: None: the resource's plural. workers: reconciles at the same time, of different keys; at most 1,024.
+        elector: reconciles only while this process leads.
+        Errors: as informer(); AlreadyExists (the name), LimitExceeded (workers), StateError (closed), TypeError.
+        """
+        self._check()
+        options: dict[str, Any] = {"for_": for_, "owns": owns, "name": name, "workers": workers, "elector": elector}
+        return lambda function: Controller(self, function, **options)
+
     def run(self) -> None:
         """Starts the factory, and waits until close() is called in a handler or on another thread, or for Ctrl-C.
 
@@ -343,7 +399,7 @@ class Factory(BaseFactory[Informer]):
 
     def close(self) -> None:
         """Stops the informers, and waits until the running handler has returned. No handler is called afterwards.
-        Repeatable. In a handler it does not wait: the factory closes once the handler has returned."""
+        Repeatable. In a handler and in a reconcile it does not wait: the factory closes once they have returned."""
         self._close(None)
 
     def __enter__(self) -> Factory:
@@ -362,6 +418,8 @@ class Factory(BaseFactory[Informer]):
         if self._thread is None:
             self._finish()
         elif self._thread is not threading.current_thread():
+            if is_in_reconcile():
+                timeout = 0.0
             lib.kpy_loop_wake(self._loop)
             self._thread.join(timeout)
 

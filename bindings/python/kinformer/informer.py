@@ -6,12 +6,13 @@ from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Va
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .arguments import string, text
+from .arguments import text
 from .errors import Invalid, call
 from .handler import Event, Registration
 from .health import Health, Memory, read_health, read_memory
 from .object import Object
 from .operation import Deletion, Fetch, Operation, Sync, Version
+from .resource import full_name
 from .snapshot import Objects, Snapshot
 from .transform import Transform, TransformCall
 from ._native import ffi, lib
@@ -149,9 +150,7 @@ class BaseInformer(Mapping[str, Object]):
     @property
     def resource(self) -> str:
         """The resource's plural, with its group: "pods", "deployments.apps"."""
-        resource = lib.ki_informer_resource(self._pointer)
-        group = string(resource.group)
-        return string(resource.plural) + (f".{group}" if group else "")
+        return full_name(lib.ki_informer_resource(self._pointer))
 
     @property
     def has_synced(self) -> bool:

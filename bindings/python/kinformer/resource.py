@@ -72,6 +72,12 @@ class ResourceNames:
         return (time.monotonic() - self._asked_at) * 1000
 
 
+def full_name(resource: Any) -> str:
+    """Returns the name of a ki_resource: its plural, with its group: "pods", "deployments.apps"."""
+    group = string(resource.group)
+    return string(resource.plural) + (f".{group}" if group else "")
+
+
 def resource_of(obj: dict[str, Any]) -> str:
     """Returns the name of an object's resource. Errors: ValueError (no apiVersion or kind)."""
     kind, version = obj.get("kind"), obj.get("apiVersion")

@@ -163,6 +163,16 @@ static ki_status kpy_loop_drive(kpy_loop *loop, ki_engine *engine, const ki_info
     }
 }
 
+/* ---- controllers ---- */
+
+/* The `map` of a watch: queues the key of the object's controller, if that is one of the resource of `user`, a
+ * ki_informer. Unlike `owner`, the informer may find its resource later: until then it has no objects. */
+static void kpy_map_controller(const ki_object *obj, ki_reconcile_keys *keys, void *user) {
+    char key[KI_OBJECT_KEY_MAX];
+    if (ki_object_controller_key(obj, ki_informer_resource(user), key, sizeof key))
+        (void)ki_reconcile_keys_add(keys, key);
+}
+
 /* ---- the fields of a view: `base` is the struct, `offset` that of the member ---- */
 
 #define KPY_MEMBER(type, base, offset) ((const type *)((const char *)(base) + (offset)))
