@@ -105,6 +105,7 @@ typedef struct options {
     option_list fields;
     const char *from;
     const char *struct_name;
+    bool ffi;
 
     /* completion and man */
     const char *directory;

@@ -4,6 +4,7 @@
 
 #include "connection.h"
 #include "flags.h"
+#include "gen/ffi.h"
 #include "output.h"
 #include "yaml.h"
 
@@ -12,6 +13,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 #include <yyjson.h>
 
@@ -254,7 +256,10 @@ static void offer_arguments(line *l) {
     bool takes_resource = strstr(usage, "RESOURCE") != NULL, takes_names = strstr(usage, "RESOURCE/NAME") != NULL;
     const char *slash = strchr(l->last, '/');
     const char *comma = strrchr(l->last, ',');
-    if (l->command == &command_completion && l->positional_count == 0) {
+    if (l->options.ffi && strncasecmp(l->last, "ki_", 3) == 0) {
+        for (size_t i = 0; gen_ffi_name(i); i++)
+            offer(l, gen_ffi_name(i), NULL);
+    } else if (l->command == &command_completion && l->positional_count == 0) {
         offer_values(l, "bash zsh fish");
     } else if (l->command == &command_man && l->positional_count == 0) {
         offer_commands(l);

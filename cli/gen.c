@@ -1,4 +1,6 @@
-/* gen.c: kinformer gen: a C header for views (kinformer/view.h), made of the schema of a resource. */
+/* gen.c: kinformer gen: a C header for views (kinformer/view.h), made of the schema of a resource. With --ffi the same
+ * for the FFI of another language, or the interface of the libraries. */
+#include "gen/ffi.h"
 #include "gen/header.h"
 
 #include "connection.h"
@@ -206,9 +208,33 @@ static bool write_command(const options *o, char text[COMMAND_MAX]) {
         fprintf(out, " --name");
         append_word(out, o->struct_name);
     }
+    if (o->ffi)
+        fprintf(out, " --ffi");
     fclose(out);
     text[COMMAND_MAX - 1] = '\0';
     return true;
+}
+
+/* Prints the interface. The names are those of functions, types, enumerators and macros. */
+static int print_interface(const options *o) {
+    ki_error err = KI_ERROR_INIT;
+    size_t count = 0;
+    while (o->arguments[count])
+        count++;
+    if (o->fields.count || o->from || o->struct_name) {
+        say("gen", "--fields, --from and --name are for the fields of a resource: kinformer gen RESOURCE --ffi");
+        return EXIT_USAGE;
+    }
+    if (gen_ffi_write(o->arguments, count, stdout, &err)) {
+        say("gen", "%s", ki_error_message(&err));
+        return EXIT_USAGE;
+    }
+    return output_flush() ? EXIT_OK : output_status();
+}
+
+/* Returns true for a name of the library, which no resource has. */
+static bool is_interface_name(const char *word) {
+    return strncmp(word, "ki_", 3) == 0 || strncmp(word, "KI_", 3) == 0;
 }
 
 static int run_gen(const options *o) {
@@ -216,8 +242,14 @@ static int run_gen(const options *o) {
     gen_schema schema = { 0 };
     ki_error err = KI_ERROR_INIT;
     const char *name = o->arguments[0];
+    if (o->ffi && (!name || is_interface_name(name)))
+        return print_interface(o);
     if (!name || !*name || strpbrk(name, ",/ ")) {
         say("gen", "name one resource: kinformer gen RESOURCE");
+        return EXIT_USAGE;
+    }
+    if (o->arguments[1]) {
+        say("gen", "unexpected argument \"%s\"", o->arguments[1]);
         return EXIT_USAGE;
     }
     int status = o->from ? read_from_file(o, &schema) : read_from_cluster(o, &schema);
@@ -229,6 +261,7 @@ static int run_gen(const options *o) {
         .fields = o->fields.items,
         .field_count = o->fields.count,
         .command = write_command(o, command) ? command : "kinformer gen",
+        .is_for_ffi = o->ffi,
     };
     ki_status failed = gen_header_write(&schema, &request, stdout, &err);
     gen_schema_free(&schema);
@@ -243,6 +276,9 @@ static const flag flags[] = {
     FLAG("fields", 0, FLAG_LIST, fields, "LIST",
          "take these fields only: paths with commas between them; [] for all\nelements of a list; repeatable (default: "
          "all fields)"),
+    FLAG("ffi", 0, FLAG_BOOL, ffi, NULL,
+         "print what an FFI reads (ffi.cdef of LuaJIT and of Python's cffi), not a\nC header; without a RESOURCE the "
+         "interface of the libraries"),
     FLAG("from", 0, FLAG_TEXT, from, "FILE",
          "read an OpenAPI v3 document or CustomResourceDefinitions, JSON or YAML,\nnot a cluster; - is standard input"),
     FLAG("name", 0, FLAG_TEXT, struct_name, "NAME", "name the struct so (default: the kind, as in pod)"), FLAGS_END
@@ -251,21 +287,30 @@ static const flag *const tables[] = { flags, flags_connection, NULL };
 
 const cli_command command_gen = {
     .name = "gen",
-    .usage = "RESOURCE [flags]",
+    .usage = "RESOURCE [flags] | --ffi [NAME...]",
     .purpose = "write a C header with the fields of a resource, for views",
     .text =
         "  kinformer gen pods --fields 'spec.nodeName,status.phase,spec.containers[].image' > pod.h\n"
         "  kinformer gen deployments --name workload > workload.h\n"
         "  kinformer gen foos --from crd.yaml > foo.h\n"
         "  kinformer gen nodes --fields status.allocatable.cpu,status.allocatable.memory:quantity\n"
+        "  kinformer gen --ffi > kinformer.ffi\n"
+        "  kinformer gen --ffi ki_factory_new_default ki_factory_informer KI_PODS\n"
+        "  kinformer gen pods --fields spec.nodeName --ffi > pod.ffi\n"
         "\n"
         "Prints a struct and its table of fields (kinformer/view.h), from the server's OpenAPI v3. An object or a "
         "list\n"
         "of objects in --fields brings all of its fields. \":TYPE\" after a path reads the value in another way: "
         "string,\n"
         "text (a string or an integer), bool, int32, int64, double, time, quantity, milli (thousandths of a quantity)\n"
-        "or present (a bool: the object has the field). The same schema gives the same header.\n",
-    .max_arguments = 1,
+        "or present (a bool: the object has the field). The same schema gives the same header.\n"
+        "\n"
+        "--ffi prints declarations for the FFI of another language: of the whole interface, or of the functions, "
+        "types\n"
+        "and macros that are named, with what they need. With a RESOURCE it prints its struct, and the rows of its "
+        "table\n"
+        "of fields with their offsets as a comment.\n",
+    .max_arguments = MAX_ARGUMENTS,
     .flags = tables,
     .run = run_gen,
 };

@@ -11,12 +11,18 @@ target_compile_definitions(kinformer-doctor PRIVATE _GNU_SOURCE)
 target_include_directories(kinformer-doctor PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_link_libraries(kinformer-doctor PUBLIC kinformer-static PRIVATE PkgConfig::ki_deps Threads::Threads)
 
-# What `kinformer gen` makes: for the program, its tests and fuzz/.
+# What `kinformer gen` makes: for the program, its tests and fuzz/. `gen --ffi` has the public headers as a table.
+ki_sources(headers include/*/*.h include/*/*/*.h)
+set(declarations ${PROJECT_BINARY_DIR}/generated/declarations.inc)
+add_custom_command(OUTPUT ${declarations}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/generated
+    COMMAND sh -c "awk -f \"$0\" \"$@\" >${declarations}" ${PROJECT_SOURCE_DIR}/cli/gen/declarations.awk ${PROJECT_SOURCE_DIR}/include ${headers}
+    DEPENDS ${PROJECT_SOURCE_DIR}/cli/gen/declarations.awk ${headers} VERBATIM)
 ki_sources(sources cli/gen/*.c)
-add_library(kinformer-gen STATIC ${sources})
+add_library(kinformer-gen STATIC ${sources} ${declarations})
 ki_target(kinformer-gen)
 target_compile_definitions(kinformer-gen PRIVATE _GNU_SOURCE)
-target_include_directories(kinformer-gen PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+target_include_directories(kinformer-gen PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/generated)
 target_link_libraries(kinformer-gen PUBLIC kinformer-static PRIVATE PkgConfig::ki_deps Threads::Threads)
 
 ki_sources(sources cli/*.c)

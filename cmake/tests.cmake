@@ -139,6 +139,9 @@ if(TARGET example-watch-pods)
             add_test(NAME integration/status_page COMMAND ${system_python3}
                 ${PROJECT_SOURCE_DIR}/tests/integration/status_page.py $<TARGET_FILE:status_page>)
             set_tests_properties(integration/status_page PROPERTIES LABELS integration TIMEOUT 600 SKIP_RETURN_CODE 77)
+            add_test(NAME integration/ffi COMMAND ${system_python3}
+                ${PROJECT_SOURCE_DIR}/tests/integration/ffi.py $<TARGET_FILE:kinformer-program> ${CMAKE_C_COMPILER})
+            set_tests_properties(integration/ffi PROPERTIES LABELS integration TIMEOUT 600 SKIP_RETURN_CODE 77)
             set(demo ${system_python3} ${PROJECT_SOURCE_DIR}/examples/sample-controller/demo.py $<TARGET_FILE:kinformer-program>)
             add_test(NAME integration/sample_controller_demo COMMAND ${demo} $<TARGET_FILE:example-sample-controller> 1)
             add_test(NAME integration/a_controller_that_ends_fails_the_demo COMMAND ${demo} false 1)

@@ -6,6 +6,7 @@
 
 #include "src/base/string_view.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,22 +118,25 @@ static void put_member(wrapped *w, const gen_node *node, const char *end) {
     put_piece(w, piece, node->parent->form != GEN_NESTED);
 }
 
-/* Writes one byte of a C string. Octal escapes have three digits, so that no digit after them belongs to them. */
-static size_t escape(unsigned char c, char text[5]) {
+/* Writes one byte of a C string. Octal escapes have three digits, so that no digit after them belongs to them. A "/"
+ * after a "*" would end a comment. */
+static size_t escape(unsigned char c, unsigned char before, char text[5]) {
     if (c == '"' || c == '\\' || c == '?') /* "?" for trigraphs */
         return (size_t)snprintf(text, 5, "\\%c", c);
-    return (size_t)snprintf(text, 5, c < 0x20 || c >= 0x7f ? "\\%03o" : "%c", c);
+    bool is_plain = c >= 0x20 && c < 0x7f && !(before == '*' && c == '/');
+    return (size_t)snprintf(text, 5, is_plain ? "%c" : "\\%03o", c);
 }
 
 /* Writes a string in pieces, each a literal of its own, if it is long. */
 static void put_string(wrapped *w, const char *string, const char *end) {
     char piece[PIECE_MAX + 8];
+    unsigned char before = '\0';
     size_t used;
     do {
         used = 0;
         piece[used++] = '"';
-        while (*string && used + 4 < PIECE_MAX)
-            used += escape((unsigned char)*string++, piece + used);
+        for (; *string && used + 4 < PIECE_MAX; before = (unsigned char)*string++)
+            used += escape((unsigned char)*string, before, piece + used);
         piece[used++] = '"';
         snprintf(piece + used, sizeof piece - used, "%s", *string ? "" : end);
         put_piece(w, piece, true);
@@ -246,7 +250,102 @@ static void write_entries(FILE *out, const gen_node *node, const char *struct_na
     }
 }
 
-/* Writes a struct and its table, after those of the lists in it. */
+/* ---- rows for an FFI ---- */
+
+typedef struct layout {
+    size_t size, alignment;
+} layout;
+
+static layout layout_of_member(const gen_node *node) {
+    struct aligned_int64 {
+        char before;
+        int64_t value;
+    };
+    struct aligned_double {
+        char before;
+        double value;
+    };
+    if (node->form == GEN_ITEMS)
+        return (layout){ sizeof(ki_list), sizeof(void *) };
+    switch (node->type) {
+    case KI_FIELD_TYPE_STRING:
+    case KI_FIELD_TYPE_TEXT:
+        return (layout){ sizeof(char *), sizeof(char *) };
+    case KI_FIELD_TYPE_BOOL:
+    case KI_FIELD_TYPE_PRESENT:
+        return (layout){ sizeof(bool), sizeof(bool) };
+    case KI_FIELD_TYPE_INT32:
+        return (layout){ sizeof(int32_t), sizeof(int32_t) };
+    case KI_FIELD_TYPE_DOUBLE:
+        return (layout){ sizeof(double), offsetof(struct aligned_double, value) };
+    case KI_FIELD_TYPE_STRING_LIST:
+        return (layout){ sizeof(ki_string_list), sizeof(void *) };
+    case KI_FIELD_TYPE_STRING_MAP:
+        return (layout){ sizeof(ki_string_map), sizeof(void *) };
+    default:
+        return (layout){ sizeof(int64_t), offsetof(struct aligned_int64, value) };
+    }
+}
+
+static const char *type_name(const gen_node *node) {
+    static const char *const names[] = { "END",         "STRING",     "BOOL", "INT32",    "INT64", "UINT32",
+                                         "UINT64",      "DOUBLE",     "TIME", "QUANTITY", "MILLI", "PRESENT",
+                                         "STRING_LIST", "STRING_MAP", "LIST", "TEXT" };
+    return names[node->form == GEN_ITEMS ? KI_FIELD_TYPE_LIST : node->type];
+}
+
+static void write_row(FILE *out, const gen_node *node, size_t offset, size_t struct_size) {
+    char path[GEN_PATH_MAX + 1], piece[GEN_STRUCT_NAME_MAX + 64];
+    if (!gen_node_path(node, path))
+        return;
+    wrapped w = { out, 8 };
+    fprintf(out, " *     {");
+    put_string(&w, path, ",");
+    snprintf(piece, sizeof piece, "%zu, %zu, KI_FIELD_TYPE_%s, %s%s },", offset, struct_size, type_name(node),
+             node->form == GEN_ITEMS ? node->struct_name : "NULL", node->form == GEN_ITEMS ? "_fields" : "");
+    put_piece(&w, piece, true);
+    fputc('\n', out);
+}
+
+static size_t align(size_t offset, size_t alignment) {
+    return (offset + alignment - 1) / alignment * alignment;
+}
+
+/* Returns the layout of a struct of which the first byte is at `begin`, as the C compiler of this machine lays it out.
+ * Writes the rows of its members if `struct_size` is not 0. */
+static layout lay_out(FILE *out, const gen_node *node, size_t begin, size_t struct_size) {
+    layout whole = { 0, 1 };
+    for (const gen_node *child = node->first; child; child = child->next) {
+        layout one;
+        if (child->form == GEN_ABSENT || (child->form == GEN_NESTED && !gen_node_has_members(child)))
+            continue;
+        one = child->form == GEN_NESTED ? lay_out(out, child, 0, 0) : layout_of_member(child);
+        whole.size = align(whole.size, one.alignment);
+        if (struct_size && child->form == GEN_NESTED)
+            (void)lay_out(out, child, begin + whole.size, struct_size);
+        else if (struct_size)
+            write_row(out, child, begin + whole.size, struct_size);
+        whole.size += one.size;
+        whole.alignment = whole.alignment > one.alignment ? whole.alignment : one.alignment;
+    }
+    whole.size = align(whole.size, whole.alignment);
+    return whole;
+}
+
+/* Writes a struct, and the rows of its table as a comment: an FFI has no tables. */
+static void write_struct_for_ffi(FILE *out, const gen_node *node) {
+    size_t size = lay_out(out, node, 0, 0).size;
+    fprintf(out, "struct %s {\n", node->struct_name);
+    write_members(out, node, 4);
+    fprintf(out, "};\n/* %s_fields, an array of ki_field: path, offset, struct_size, type, elements\n",
+            node->struct_name);
+    (void)lay_out(out, node, 0, size);
+    fprintf(out, " *     { NULL, 0, 0, KI_FIELD_TYPE_END, NULL }\n */\n\n");
+}
+
+/* ---- structs ---- */
+
+/* Writes a struct and its table. */
 static void write_struct(FILE *out, const gen_node *node) {
     fprintf(out, "struct %s {\n", node->struct_name);
     write_members(out, node, 4);
@@ -255,13 +354,14 @@ static void write_struct(FILE *out, const gen_node *node) {
     fprintf(out, "    KI_FIELD_END\n};\n\n");
 }
 
-static void write_structs(FILE *out, const gen_node *node) {
+/* Writes the structs of the lists in a struct, then the struct. */
+static void write_structs(FILE *out, const gen_node *node, void (*write_one)(FILE *out, const gen_node *node)) {
     for (const gen_node *child = node->first; child; child = child->next) {
         if (child->form == GEN_NESTED || child->form == GEN_ITEMS)
-            write_structs(out, child);
+            write_structs(out, child, write_one);
     }
     if (node->form == GEN_ITEMS)
-        write_struct(out, node);
+        write_one(out, node);
 }
 
 /* ---- the header ---- */
@@ -293,27 +393,33 @@ static void write_text(FILE *out, const char *begin, const char *next, const cha
     }
 }
 
+/* Writes the begin of the first comment: what the fields are, and the command that makes them. */
+static void write_title(FILE *out, const gen_schema *schema, const gen_request *request, const char *name) {
+    const char *plural = schema->plural[0] ? schema->plural : request->resource;
+    char title[sizeof "Fields of .. as struct . Made by:" + 3 * TITLE_PART_MAX + GEN_NAME_MAX];
+    snprintf(title, sizeof title, "Fields of %.*s.%.*s%s%.*s as struct %s. Made by:", TITLE_PART_MAX, plural,
+             TITLE_PART_MAX, schema->version, schema->group[0] ? "." : "", TITLE_PART_MAX, schema->group, name);
+    write_text(out, "/* ", " * ", title);
+    fprintf(out, "\n");
+    write_text(out, " *     ", " *         ", request->command);
+}
+
 static void write_header(FILE *out, const gen_schema *schema, const gen_request *request, const gen_tree *tree) {
     const char *name = tree->root->struct_name;
-    const char *plural = schema->plural[0] ? schema->plural : request->resource;
-    char guard[GEN_NAME_MAX], title[sizeof "Fields of .. as struct . Made by:" + 3 * TITLE_PART_MAX + GEN_NAME_MAX];
+    char guard[GEN_NAME_MAX];
     bool is_long = strlen(name) > NAME_TWICE_MAX;
     size_t used = 0;
     for (; name[used] && used + 1 < sizeof guard; used++)
         guard[used] = (char)(name[used] >= 'a' && name[used] <= 'z' ? name[used] - 'a' + 'A' : name[used]);
     guard[used] = '\0';
-    snprintf(title, sizeof title, "Fields of %.*s.%.*s%s%.*s as struct %s. Made by:", TITLE_PART_MAX, plural,
-             TITLE_PART_MAX, schema->version, schema->group[0] ? "." : "", TITLE_PART_MAX, schema->group, name);
     fprintf(out, "/* clang-format off */\n");
-    write_text(out, "/* ", " * ", title);
-    fprintf(out, "\n");
-    write_text(out, " *     ", " *         ", request->command);
+    write_title(out, schema, request, name);
     fprintf(out,
             "\n *\n"
             " * Give %s_fields to the informer as its view.%s%s_view returns the struct of an object. */\n"
             "#ifndef %s_VIEW_H\n#define %s_VIEW_H\n\n#include <kinformer/object.h>\n#include <kinformer/view.h>\n\n",
             name, is_long ? "\n * " : " ", name, guard, guard);
-    write_structs(out, tree->root);
+    write_structs(out, tree->root, write_struct);
     fprintf(out,
             "/* Returns the fields of an object; NULL if its informer has no view. Borrowed from the object. */\n"
             "static inline const struct %s *%s%s_view(const ki_object *obj) {\n"
@@ -323,6 +429,17 @@ static void write_header(FILE *out, const gen_schema *schema, const gen_request 
             "    return ki_object_view(obj);\n"
             "#endif\n}\n\n#endif\n",
             name, is_long ? "\n" : "", name, name, strlen(name) > NAME_CAST_MAX ? "\n        " : "");
+}
+
+static void write_for_ffi(FILE *out, const gen_schema *schema, const gen_request *request, const gen_tree *tree) {
+    const char *name = tree->root->struct_name;
+    write_title(out, schema, request, name);
+    fprintf(out,
+            "\n *\n"
+            " * For an FFI that has the declarations of `kinformer gen --ffi`. Sizes and offsets are those of this\n"
+            " * machine's C. Make an array of the rows of %s_fields, and give it to the informer as its view. */\n",
+            name);
+    write_structs(out, tree->root, write_struct_for_ffi);
 }
 
 /* Makes the struct's name. */
@@ -384,7 +501,10 @@ ki_status gen_header_write(const gen_schema *schema, const gen_request *request,
         status = make_tree(schema, request, name, &tree, err);
     if (status)
         return status;
-    write_header(out, schema, request, &tree);
+    if (request->is_for_ffi)
+        write_for_ffi(out, schema, request, &tree);
+    else
+        write_header(out, schema, request, &tree);
     gen_tree_free(&tree);
     return KI_OK;
 }

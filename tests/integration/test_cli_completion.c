@@ -143,6 +143,8 @@ TEST_WITH(set_up_server, tear_down, what_the_cluster_has_is_offered) {
         { "get nodes,pods --server URL ", "" }, /* names of which? */
         { "get pods --server http://127.0.0.1:1 ", "" },
         { "get --no-such-flag nodes --server URL ", "" },
+        { "gen --ffi ki_factory_ru", "ki_factory_run" },
+        { "gen --server URL KI_POD", "" },
     };
     assert_int_equal(ki_testing_server_request(command_server, "POST",
                                                "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", NULL,
