@@ -4,7 +4,8 @@
 # usage: docs.sh BUILD CC [FLAGS...], with the C++ compiler in the environment as CXX; without it no C++ is compiled
 #
 # A block of C that has a main function is a program of its own: it is linked with the shared libraries. Where the line before the block says
-# <!-- run -->, the program also runs, and must end with status 0. Other blocks are fragments. The line before them says what they are:
+# <!-- run -->, the program also runs, and must end with status 0. So does a block of Lua, with LuaJIT, where that is installed: in a folder with
+# `kinformer gen --ffi` as kinformer.ffi, and with a server in its kubeconfig. Other blocks are fragments. The line before them says what they are:
 #     <!-- fragment: file -->              declarations and functions; the fragments after it in the same document can use them
 #     <!-- fragment: ki_factory *f, … -->  statements of a function with these parameters and `err`, a ki_error *
 #     <!-- fragment: none -->              not C that compiles alone
@@ -17,7 +18,8 @@ shift
 compiler_flags=$*
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d "${TMPDIR:-/tmp}/ki-docs.XXXXXX")
-trap 'rm -rf "$work"' EXIT
+server=
+trap '[ -z "$server" ] || kill "$server"; rm -rf "$work"' EXIT
 documents=$(find README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs examples include bindings/go -name '*.md' | sort)
 bad=0
 
@@ -60,11 +62,45 @@ extract() { # DOCUMENT FOLDER
     ' "$1"
 }
 
+# ---- the blocks of Lua ----
+
+# Writes the blocks after <!-- run --> to NUMBER.lua in the folder.
+extract_lua() { # DOCUMENT FOLDER
+    awk -v out="$2" '
+        /^```lua$/ && is_run { file = out "/" NR ".lua"; printf "" > file; next }
+        /^```/ { if (file != "") close(file); file = "" }
+        file != "" { print > file; next }
+        { is_run = $0 == "<!-- run -->" }
+    ' "$1"
+}
+
+# Runs a program in the folder `work`.
+run_lua() { # FILE
+    preload=
+    case $compiler_flags in *-fsanitize=*address*) preload=$($c_compiler -print-file-name=libasan.so) ;; esac
+    if [ ! "$server" ]; then
+        "$build/bin/kinformer" gen --ffi >"$work/kinformer.ffi"
+        mkfifo "$work/ready"
+        "$build/bin/kinformer" serve --pods 5 --write-kubeconfig "$work/kubeconfig" >"$work/ready" &
+        server=$!
+        read -r _ <"$work/ready" # it serves
+    fi
+    (cd "$work" && ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$preload LD_LIBRARY_PATH="$build/lib" KUBECONFIG="$work/kubeconfig" luajit "$1")
+}
+
 programs=0 fragments=0
 for document in $documents; do
     folder=$work/$(echo "$document" | tr / _)
     mkdir "$folder"
     extract "$document" "$folder"
+    extract_lua "$document" "$folder"
+    for file in "$folder"/*.lua; do
+        [ -e "$file" ] || continue
+        command -v luajit >/dev/null || continue
+        case $compiler_flags in *-fsanitize=*thread*) continue ;; esac # nothing preloads its runtime into a program without it
+        programs=$((programs + 1))
+        run_lua "$file" >"$folder/output" 2>&1 || { cat "$folder/output"; complain "$document: a program in Lua ends with status $?"; }
+    done
     [ ! -e "$folder/complaints" ] || complain "$(cat "$folder/complaints")"
     for file in "$folder"/*.c "$folder"/*.cc; do
         [ -e "$file" ] || continue
