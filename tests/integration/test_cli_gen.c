@@ -97,16 +97,28 @@ GEN_TEST(headers_of_all_built_in_kinds_compile_and_are_stable) {
     compile("all.c");
 }
 
-GEN_TEST(the_header_of_the_example_is_what_the_command_prints) {
+static void assert_example(const char *path, const char *const *words) {
     static char text[65536];
-    FILE *in = fopen(KI_TEST_DATA_DIR "/../../examples/images-by-node.h", "r");
+    FILE *in = fopen(path, "r");
     assert_non_null(in);
     text[fread(text, 1, sizeof text - 1, in)] = '\0';
     assert_int_equal(fclose(in), 0);
-    COMMAND_RUN("gen", "pods", "-s", "URL", "--fields",
-                "spec.nodeName,status.phase,spec.containers[].image,spec.containers[].resources.requests.cpu");
+    command_start(KI_TEST_PROGRAM, words);
     assert_string_equal(command_output(), text);
     command_ends(0);
+}
+
+GEN_TEST(the_headers_of_the_examples_are_what_the_command_prints) {
+    assert_example(KI_TEST_DATA_DIR "/../../examples/images-by-node.h",
+                   (const char *const[]){
+                       "gen", "pods", "-s", "URL", "--fields",
+                       "spec.nodeName,status.phase,spec.containers[].image,spec.containers[].resources.requests.cpu",
+                       NULL });
+    assert_example(KI_TEST_DATA_DIR "/../../examples/haproxy-backends/slice.h",
+                   (const char *const[]){ "gen", "endpointslices", "-s", "URL", "--name", "slice", "--fields",
+                                          "endpoints[].addresses,endpoints[].conditions.ready,"
+                                          "endpoints[].conditions.ready:present,ports[].name,ports[].port",
+                                          NULL });
 }
 
 /* Returns what follows the first comment, which names the command. The caller frees the result. */
@@ -228,6 +240,11 @@ GEN_TEST(wrong_input_is_reported) {
         { { "-s", "URL" }, 2, "name one resource" },
         { { "pods,nodes", "-s", "URL" }, 2, "name one resource" },
         { { "pods", "nodes", "-s", "URL" }, 2, "unexpected argument \"nodes\"" },
+        { { "--ffi", "ki_factory_nwe" }, 2, "the interface has no \"ki_factory_nwe\"; did you mean ki_factory_new?" },
+        { { "--ffi", "ki_factory_new", "pods" }, 2, "the interface has no \"pods\"" },
+        { { "--ffi", "--name", "pod" }, 2, "--fields, --from and --name are for the fields of a resource" },
+        { { "--ffi", "pods", "ki_factory_new" }, 2, "unexpected argument \"ki_factory_new\"" },
+        { { "ki_factory_new", "-s", "URL" }, 2, "the resource \"ki_factory_new\" is not known" },
         { { "podz", "-s", "URL" }, 2, "the resource \"podz\" is not known; did you mean pods?" },
         { { "pods", "-s", "http://127.0.0.1:1" }, 3, "kinformer gen: /openapi/v3: " },
         { { "podz", "-s", "http://127.0.0.1:1" }, 3, "kinformer gen: discovery: " },
