@@ -125,8 +125,8 @@ static ki_status reconcile(ki_reconcile *call, const char *key, void *user, ki_e
         return status;
     if (p->missing)
         return ki_error_set(err, KI_ERR_LIMIT, "%zu endpoints have no server: HAProxy has %zu", p->missing, p->count);
-    if (p->changes)
-        return ki_reconcile_requeue(call), KI_OK; /* reads the servers again, to save them */
+    if (p->changes && read_servers(p, err))
+        return err->code;
     ki_reconcile_requeue_after(call, CHECK_MS);
     snprintf(path, sizeof path, "%s.new", p->state);
     FILE *file = fopen(path, "w");

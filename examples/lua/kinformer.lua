@@ -7,10 +7,15 @@ local function read(name) return assert(io.open(folder .. name)):read "*a" end
 
 ffi.cdef(read "kinformer.ffi")
 ffi.cdef(read "slice.ffi")
+ffi.cdef [[
+struct kinformer_pollfd { int fd; short events, revents; };
+int poll(struct kinformer_pollfd *fds, unsigned long count, int timeout_ms);
+]]
 local ki = ffi.load "libkinformer.so.1"
 
 local STEP_S = 0.01 -- between two steps, and the longest delay of a change
 local STEPS_MAX = 50 -- at once: a long list does not hold up the requests of the worker
+local SYNC_S = 2 -- the longest time that a new worker waits for its first list before it serves
 local INDEX, LABEL = "service", "metadata.labels['kubernetes.io/service-name']"
 
 local err = ffi.new "ki_error"
@@ -69,7 +74,7 @@ local function on_timer(is_last)
     if not ok then ngx.log(ngx.ERR, "kinformer: ", why) end
 end
 
--- Starts the informer. To be called in init_worker_by_lua: after nginx has forked the worker.
+-- Starts the informer, and waits for its first list. To be called in init_worker_by_lua: nginx has forked the worker, which serves afterwards.
 function kinformer.start()
     local engine, factory, slices = ffi.new "ki_engine *[1]", ffi.new "ki_factory *[1]", ffi.new "ki_informer *[1]"
     local log = ffi.new("ki_log", { write = ki.ki_log_stderr }) -- into nginx's error log
@@ -81,6 +86,13 @@ function kinformer.start()
     check(ki.ki_factory_start(factory[0], err))
     kinformer.engine, kinformer.factory, kinformer.slices = engine[0], factory[0], slices[0]
     kinformer.snapshot = ki.ki_informer_snapshot(slices[0])
+    local ready = ffi.new("struct kinformer_pollfd", { fd = ki.ki_engine_fd(engine[0]), events = 1 })
+    local last = ngx.now() + SYNC_S
+    while not ki.ki_informer_has_synced(slices[0]) and ngx.now() < last do
+        ffi.C.poll(ready, 1, 100)
+        step()
+        ngx.update_time()
+    end
     assert(ngx.timer.every(STEP_S, on_timer))
 end
 

@@ -71,6 +71,7 @@ func allCases() []testCase {
 	cases = append(cases, valueCases...)
 	cases = append(cases, writeCases...)
 	cases = append(cases, websiteCases...)
+	cases = append(cases, routingCases...)
 	cases = append(cases, allResourcesCases...)
 	cases = append(cases, bytesCases...)
 	cases = append(cases, metadataCases...)
