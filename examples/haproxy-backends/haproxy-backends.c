@@ -59,7 +59,7 @@ static ki_status talk(struct program *p, ki_error *err, const char *format, ...)
 /* Reads the servers of the backend, one from each line of "show servers state" (HAProxy's management guide). */
 static ki_status read_servers(struct program *p, ki_error *err) {
     unsigned admin_state = 0; /* its first bit: in maintenance */
-    p->count = p->changes = p->missing = 0;
+    p->count = 0;
     if (talk(p, err, "show servers state %s\n", p->backend))
         return err->code;
     for (const char *line = p->answer; (line = strchr(line, '\n')) && p->count < SERVERS_MAX; line++) {
@@ -112,6 +112,7 @@ static ki_status reconcile(ki_reconcile *call, const char *key, void *user, ki_e
     const ki_object *obj;
     char path[1024];
     (void)key;
+    p->changes = p->missing = 0;
     ki_status status = read_servers(p, err);
     while (!status && (obj = ki_snapshot_next(now, &cursor)))
         status = want_slice(p, slice_view(obj), err);
@@ -123,16 +124,15 @@ static ki_status reconcile(ki_reconcile *call, const char *key, void *user, ki_e
         }
     if (status)
         return status;
-    if (p->missing)
-        return ki_error_set(err, KI_ERR_LIMIT, "%zu endpoints have no server: HAProxy has %zu", p->missing, p->count);
     if (p->changes && read_servers(p, err))
         return err->code;
     ki_reconcile_requeue_after(call, CHECK_MS);
     snprintf(path, sizeof path, "%s.new", p->state);
     FILE *file = fopen(path, "w");
-    if (!file || fputs(p->answer, file) < 0 || fclose(file) || rename(path, p->state))
+    const bool is_written = file && fputs(p->answer, file) >= 0;
+    if ((file && fclose(file)) || !is_written || rename(path, p->state))
         return ki_error_set(err, KI_ERR_SYSTEM, "write %s: %s", path, strerror(errno));
-    return KI_OK;
+    return p->missing ? ki_error_set(err, KI_ERR_LIMIT, "%zu endpoints without a server", p->missing) : KI_OK;
 }
 
 static void add_key(const ki_object *obj, ki_reconcile_keys *keys, void *user) {
