@@ -9,7 +9,7 @@ import subprocess
 import measure
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-WITHOUT_RATIO = ("sync server", "burst server", "rate")
+WITHOUT_RATIO = ("sync server", "burst server", "rate", "above")
 MORE_IS_BETTER = ("burst rate",)
 HEAD = """# Results of ./dev bench peers
 
