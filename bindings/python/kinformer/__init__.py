@@ -44,7 +44,14 @@ from .errors import (  # noqa: E402
     Unsupported,
 )
 from .arguments import string as _string  # noqa: E402
-from .change import add_owner, remove_condition, remove_owner, set_condition, set_controller  # noqa: E402
+from .change import (  # noqa: E402
+    add_owner,
+    is_controlled_by,
+    remove_condition,
+    remove_owner,
+    set_condition,
+    set_controller,
+)
 from .client import Client, Deleted, Listing  # noqa: E402
 from .controller import Context, Controller, Failure  # noqa: E402
 from .elector import Elector  # noqa: E402
@@ -101,6 +108,7 @@ __all__ = [
     "Unauthorized",
     "Unsupported",
     "add_owner",
+    "is_controlled_by",
     "remove_condition",
     "remove_owner",
     "set_condition",

@@ -56,6 +56,14 @@ def remove_owner(obj: dict[str, Any], owner: Object) -> None:
     _change_owners(obj, owner, lib.ki_unstructured_remove_owner)
 
 
+def is_controlled_by(obj: Object, owner: Object) -> bool:
+    """True if `owner` is the controller of `obj`, by uid. Errors: TypeError."""
+    for name, value in (("obj", obj), ("owner", owner)):
+        if not isinstance(value, Object):
+            raise TypeError(f"{name} must be an Object, as informers and the client return them, not {value!r}")
+    return bool(lib.ki_object_is_controlled_by(obj._pointer, owner._pointer))
+
+
 def _change_conditions(obj: dict[str, Any], change: Callable[[Any], bool]) -> bool:
     status = _member(obj, "status")
     conditions = {"conditions": status["conditions"]} if "conditions" in status else {}

@@ -339,6 +339,7 @@ class Factory(BaseFactory[Informer]):
         super().__init__(**options)
         self._thread: threading.Thread | None = None
         self._is_closing = threading.Event()
+        self._has_ended = threading.Event()  # a join that a signal's exception interrupts takes the thread for ended
 
     def start(self) -> None:
         """Starts every informer that is not started yet. Repeatable. Errors: StateError (the factory is closed)."""
@@ -394,8 +395,7 @@ class Factory(BaseFactory[Informer]):
         """
         self.start()
         self._check_may_wait()
-        if self._thread:
-            self._thread.join()
+        self._has_ended.wait()
 
     def close(self) -> None:
         """Stops the informers, and waits until the running handler has returned. No handler is called afterwards.
@@ -421,7 +421,8 @@ class Factory(BaseFactory[Informer]):
             if is_in_reconcile():
                 timeout = 0.0
             lib.kpy_loop_wake(self._loop)
-            self._thread.join(timeout)
+            if self._has_ended.wait(timeout):
+                self._thread.join()
 
     def _drive(self) -> None:
         """The thread: steps the engine until close()."""
@@ -443,6 +444,7 @@ class Factory(BaseFactory[Informer]):
                 if not stopping:
                     break
         self._finish(failure)
+        self._has_ended.set()
 
     def _wait(self, operation: Operation) -> Any:
         self._check()

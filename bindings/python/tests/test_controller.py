@@ -87,6 +87,7 @@ def test_a_controller_makes_children_and_repairs_them(factory, cluster):
     calls.wait_for(lambda keys: "default/a" in keys)
     read = cluster.get("configmaps", "default/a")
     assert read["data"] == {"index.html": "hello"}
+    assert kinformer.is_controlled_by(read, site) and not kinformer.is_controlled_by(site, read)
     [owner] = read["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["name"], owner["uid"], owner["controller"]) == ("Website", "a", site.uid, True)
     [manager] = {entry["manager"] for entry in read["metadata"]["managedFields"]}
@@ -383,6 +384,8 @@ def test_conditions_and_owners_are_changed_as_kubernetes_controllers_change_them
         kinformer.set_condition(owner, "Ready", "True", "Sure")
     with pytest.raises(TypeError):
         kinformer.set_controller(obj, {"kind": "Website"})
+    with pytest.raises(TypeError):
+        kinformer.is_controlled_by(obj, owner)
 
 
 def nothing(ctx, key):
