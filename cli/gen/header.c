@@ -1,5 +1,5 @@
-/* header.c: see header.h. No line is longer than 120 columns, whatever the schema's names and texts are. The same
- * schema gives the same bytes. */
+/* header.c: see header.h. No line of a C header is longer than 120 columns, whatever the schema's names and texts are.
+ * The same schema gives the same bytes. */
 #include "header.h"
 
 #include "fields.h"

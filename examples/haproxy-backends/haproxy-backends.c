@@ -34,7 +34,7 @@ static struct program {
 } program;
 
 /* Sends a command, and reads the answer up to its end. */
-static ki_status talk(struct program *p, ki_error *err, const char *format, ...) {
+static KI_PRINTF(3, 4) ki_status talk(struct program *p, ki_error *err, const char *format, ...) {
     const struct timeval patience = { 1, 0 };
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     char command[512];
