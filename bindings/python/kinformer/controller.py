@@ -283,7 +283,7 @@ class Controller:
         set_reconcile(reconcile)
         try:
             ctx = Context(self, key, reconcile)
-            delay = self._function(ctx, key)
+            delay = self(ctx, key)
             if delay is not None:
                 lib.ki_reconcile_requeue_after(reconcile, milliseconds("the result of a reconcile function", delay))
         except BaseException as error:  # also SystemExit: the thread is the controller's

@@ -470,3 +470,60 @@ def test_after_close_controllers_electors_and_recorders_say_so(factory):
     ):
         with pytest.raises(kinformer.StateError, match="closed"):
             late()
+
+
+def test_requests_of_a_reconcile_end_with_the_leadership(factory, cluster):
+    elector = factory.elector("sites", namespace="default")
+    ended = threading.Event()
+    errors = []
+
+    @factory.controller(for_="websites.example.com", elector=elector)
+    def reconcile(ctx, key):
+        elector.stop()
+        while not ctx.is_cancelled:
+            time.sleep(0)
+        try:
+            ctx.apply_child(config_map(ctx.obj))
+        except kinformer.Cancelled as error:
+            errors.append(error)
+        ended.set()
+
+    factory.start()
+    cluster.create(website(html="x"))
+    assert ended.wait(LIMIT) and len(errors) == 1
+    with pytest.raises(kinformer.NotFound):
+        cluster.get("configmaps", "default/a")
+
+
+def test_wrong_arguments_of_a_context_are_exceptions_also_without_an_object(factory, cluster):
+    done = threading.Event()
+    raised = []
+    contexts = []
+
+    @factory.controller(for_="websites.example.com")
+    def reconcile(ctx, key):
+        contexts.append(ctx)
+        calls = [
+            lambda: ctx.event(5),
+            lambda: ctx.event("Reason", 5),
+            lambda: ctx.event("Reason", type="Odd"),
+            lambda: ctx.apply_child(5),
+            lambda: ctx.apply_child({"metadata": 5}),
+            lambda: ctx.update_status(5),
+            lambda: ctx.add_finalizer(5),
+            lambda: ctx.remove_finalizer(5),
+        ]
+        for call in calls:
+            try:
+                call()
+            except (TypeError, ValueError, kinformer.NotFound) as error:
+                raised.append(error)
+        if ctx.obj is None:
+            done.set()
+
+    factory.start()
+    cluster.create(website(), seen_by=reconcile.informer, timeout=LIMIT)
+    cluster.delete("websites.example.com", "default/a")
+    assert done.wait(LIMIT)
+    factory.close()
+    assert len(raised) == 8 * len(contexts) and contexts[0].is_cancelled
