@@ -201,6 +201,11 @@ class Factory(BaseFactory[Informer]):
             loop.add_reader(lib.ki_engine_fd(self._engine), self._step)
             loop.add_reader(lib.kpy_loop_wake_fd(self._loop), self._wake)
 
+    @property
+    def client(self) -> Any:
+        """The kinformer.Client, whose functions are awaited here: `await factory.client.get("pods", "shop/cart-1")`."""
+        return super().client
+
     async def wait_for_sync(self, timeout: float | None = None) -> None:
         """Waits until all informers have synced.
 
@@ -277,6 +282,9 @@ class Factory(BaseFactory[Informer]):
     def _check_loop(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._event_loop not in (None, loop):
             raise StateError("the factory belongs to the event loop that ran at its start: make a new one in this loop")
+
+    def _wait(self, operation: Operation) -> Any:
+        return self._wait_async(operation)
 
     async def _wait_async(self, operation: Operation) -> Any:
         self._check()

@@ -1,9 +1,11 @@
 """The client: each verb, errors by reason, own writes."""
 
+import asyncio
 import threading
 import urllib.request
 
 import kinformer
+import kinformer.aio
 import pytest
 
 LIMIT = 30  # seconds for what comes at once
@@ -216,6 +218,32 @@ def test_a_handler_cannot_wait_for_a_response(server, factory):
     factory.start()
     server.create_pod("a")
     assert done.wait(LIMIT) and len(errors) == 1
+
+
+def test_on_an_event_loop_the_functions_are_awaited(server):
+    async def main():
+        async with kinformer.aio.Factory.from_server(server.url) as factory:
+            maps = factory.informer("configmaps", namespace="default")
+            with pytest.raises(kinformer.StateError, match="start"):
+                await factory.client.get("cm", "default/greeting")
+            factory.start()
+            client = factory.client
+            await client.apply(greeting(text="hello"), field_manager="greeter", seen_by=maps, timeout=LIMIT)
+            assert maps["default/greeting"]["data"] == {"text": "hello"}
+            names = await asyncio.gather(*(client.get("cm", "default/greeting") for _ in range(50)))
+            assert {read.name for read in names} == {"greeting"}
+            assert (await client.update_status(await client.create(WEB))).name == "web"
+            assert (await client.scale("deploy", "default/web", 4))["spec"]["replicas"] == 4
+            await client.delete("cm", "default/greeting", seen_by=maps, timeout=LIMIT)
+            with pytest.raises(kinformer.NotFound):
+                await client.get("cm", "default/greeting")
+            fault(server, "delay,time=60s,verb=get")
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(client.get("nodes", "n1"), 0.05)
+        with pytest.raises(kinformer.StateError, match="closed"):
+            await client.get("cm", "default/greeting")
+
+    asyncio.run(main())
 
 
 CALLS = [
