@@ -123,6 +123,28 @@ def test_a_response_is_an_exception(kube_api):
     run(main)
 
 
+def test_a_request_that_is_cancelled_leaves_nothing_behind(kube_api):
+    async def main():
+        async with pods_of(kube_api) as pods:
+            client = pods._factory.client
+            pod = {**POD, "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "default"}}
+            made = await client.create(pod, seen_by=pods)
+            assert pods["default/a"].uid == made.uid
+            assert [pod.name for pod in await client.list("pods")] == ["a"]
+            with pytest.raises(kinformer.NotFound):
+                await client.get("pods", "default/b")
+            kube_api.fault("silent,verb=get")
+            request = asyncio.create_task(client.get("pods", "default/a"))
+            await asyncio.to_thread(kube_api.wait_for_requests, verb="get", name="a")
+            request.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await request
+            await client.delete("pods", "default/a", seen_by=pods)
+            assert len(pods) == 0 and pods._factory._operations == set()
+
+    run(main)
+
+
 def test_a_cancelled_wait_leaves_nothing_behind(kube_api):
     kube_api.fault("status,code=503,verb=list+watch,resource=pods")
 
