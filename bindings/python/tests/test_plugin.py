@@ -4,6 +4,7 @@ import pathlib
 import subprocess
 import sys
 
+EXAMPLES = pathlib.Path(__file__).parents[3] / "examples"
 PROJECT = pathlib.Path(__file__).parent / "project"
 
 TESTS = """
@@ -62,3 +63,8 @@ def test_a_project_without_a_test_of_it_does_not_load_the_library(tmp_path):
     (tmp_path / "test_other.py").write_text(test)
     status, output = run(tmp_path)
     assert status == 0, output
+
+
+def test_the_tests_of_the_example_pass():
+    status, output = run(EXAMPLES / "python", "test_failed_pods.py")
+    assert status == 0 and "2 passed" in output, output
