@@ -335,6 +335,15 @@ def test_a_server_has_the_load_that_was_asked_for():
         assert len(server.list("nodes")) == 3
 
 
+def test_a_server_that_cannot_start_leaves_nothing_behind(monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(kinformer.StateError, match="no load to change"):
+        kinformer.testing.Server(churn=5)
+    with pytest.raises(kinformer.Invalid):
+        kinformer.testing.Server(pods=5, churn=-1)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_several_servers_do_not_know_each_other(kube_api):
     with kinformer.testing.Server() as other:
         other.create("pods", POD)

@@ -90,10 +90,14 @@ class Server:
         self._changed = threading.Condition()
         self._callers = 0  # threads inside a function of the library
         self._is_closed = False
-        made = ffi.new("ki_testing_server **")
-        call(lib.ki_testing_server_new, options, made)
-        self._pointer = made[0]
         self._own_folder = tempfile.mkdtemp(prefix="kinformer-")
+        made = ffi.new("ki_testing_server **")
+        try:
+            call(lib.ki_testing_server_new, options, made)
+        except BaseException:
+            shutil.rmtree(self._own_folder)
+            raise
+        self._pointer = made[0]
         self._free = weakref.finalize(self, _free, self._pointer, self._own_folder, self._pid)
         self.url: str = string(lib.ki_testing_server_url(self._pointer))
         self.kubeconfig: str = os.path.join(self._own_folder, "kubeconfig")
