@@ -19,6 +19,18 @@ def text(name: str, value: str) -> bytes:
     return value.encode("utf-8", "surrogateescape")
 
 
+def optional_text(name: str, value: str | None) -> str | None:
+    """Returns the string or None. Errors: as of text()."""
+    if value is not None:
+        text(name, value)
+    return value
+
+
+def text_or_null(name: str, value: str | None) -> Any:
+    """Returns an optional string as a function of C takes it. Errors: as of text()."""
+    return ffi.NULL if value is None else text(name, value)
+
+
 class Struct:
     """An options struct of C, with the memory of its strings.
 
@@ -33,17 +45,11 @@ class Struct:
             if value is None:
                 continue
             if isinstance(value, str):
-                value = ffi.new("char[]", text(name, value))
-            if isinstance(value, ffi.CData):
-                self._kept.append(value)
+                value = text(name, value)
+            if isinstance(value, bytes):
+                value = ffi.new("char[]", value)
+            self._kept.append(value)
             setattr(self.struct, name, value)
-
-
-def optional_text(name: str, value: str | None) -> str | None:
-    """Returns the string or None. Errors: as of text()."""
-    if value is not None:
-        text(name, value)
-    return value
 
 
 def flag(name: str, value: bool) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Generic, Literal, TypeVar
 
-from .arguments import Struct, flag, milliseconds, string, text
+from .arguments import Struct, flag, milliseconds, optional_text, string, text
 from .client import Client
 from .controller import Controller, Reconcile, Watched, is_in_reconcile
 from .elector import Elector
@@ -73,7 +73,10 @@ class BaseFactory(Generic[AnyInformer]):
         self._set_count = 0
         self._lock = threading.Lock()
         options = Struct(
-            "ki_factory_options", namespace_name=namespace, name=name, resync_ms=_resync("resync", resync)
+            "ki_factory_options",
+            namespace_name=optional_text("namespace", namespace),
+            name=optional_text("name", name),
+            resync_ms=_resync(resync),
         )
         config = _config if _config is not None else _new_config(lib.ki_config_new_default)
         self.server: str = string(lib.ki_config_server(config))
@@ -103,8 +106,12 @@ class BaseFactory(Generic[AnyInformer]):
         options: those of the constructor.
         Errors: NotFound (the file or the context), ConfigError, ParseError.
         """
-        file = None if path is None else os.fspath(path)
-        return cls(**options, _config=_new_config(lib.ki_config_new, kubeconfig=file, context=context))
+        config = _new_config(
+            lib.ki_config_new,
+            kubeconfig=None if path is None else text("path", os.fspath(path)),
+            context=optional_text("context", context),
+        )
+        return cls(**options, _config=config)
 
     @classmethod
     def from_server(
@@ -125,15 +132,14 @@ class BaseFactory(Generic[AnyInformer]):
         options: those of the constructor.
         Errors: ConfigError, Invalid, NotFound (a file).
         """
-        text("url", url)
         config = _new_config(
             lib.ki_config_new,
-            server=url,
-            token=token,
-            token_file=token_file,
-            certificate_authority=certificate_authority,
-            client_certificate=client_certificate,
-            client_key=client_key,
+            server=text("url", url),
+            token=optional_text("token", token),
+            token_file=optional_text("token_file", token_file),
+            certificate_authority=optional_text("certificate_authority", certificate_authority),
+            client_certificate=optional_text("client_certificate", client_certificate),
+            client_key=optional_text("client_key", client_key),
             insecure_skip_tls_verify=flag("insecure_skip_tls_verify", insecure_skip_tls_verify),
             no_kubeconfig=True,
         )
@@ -173,8 +179,10 @@ class BaseFactory(Generic[AnyInformer]):
         selector or a path), Unsupported (a resource that cannot be listed), TypeError and ValueError (a view).
         """
         self._check()
-        if keep not in _KEEP:
+        if not isinstance(keep, str) or keep not in _KEEP:
             raise ValueError(f"keep must be one of {', '.join(_KEEP)}, not {keep!r}")
+        if indexes is not None and not isinstance(indexes, Mapping):
+            raise TypeError(f"indexes must be a mapping of names to paths, not {type(indexes).__name__}")
         if namespaces is not None and namespace is not None:
             raise ValueError("an informer has a namespace or a set of namespaces, not both")
         if namespaces is not None:
@@ -183,12 +191,12 @@ class BaseFactory(Generic[AnyInformer]):
         make = object_class(view)
         options = Struct(
             "ki_informer_options",
-            namespace_name=namespace,
-            namespace_set=set_name,
-            label_selector=labels,
-            field_selector=fields,
+            namespace_name=optional_text("namespace", namespace),
+            namespace_set=optional_text("namespaces", set_name),
+            label_selector=optional_text("labels", labels),
+            field_selector=optional_text("fields", fields),
             view=make._view.fields if make._view else None,
-            resync_ms=_resync("resync", resync),
+            resync_ms=_resync(resync),
             keep=_KEEP[keep],
         )
         made = ffi.new("ki_informer **")
@@ -296,15 +304,20 @@ class BaseFactory(Generic[AnyInformer]):
 
     def _finish(self, failure: Error | None = None) -> None:
         """Ends the factory where the engine was driven, or has never been: no callback comes afterwards."""
+        if failure:
+            self._end_operations(failure)
         lib.ki_factory_shutdown(self._pointer, ffi.NULL)
         lib.ki_engine_stop(self._engine)  # nobody steps from now on: what is freed later does not wait for the loop
         self._unusable = f"the factory has ended: {failure}" if failure else _CLOSED
-        for operation in list(self._operations):
-            operation.end(failure or Cancelled("the factory was closed"))
+        self._end_operations(failure or Cancelled("the factory was closed"))
         for part in self._parts:
             part._end()
         self._informers.clear()
         write_messages(self._loop)
+
+    def _end_operations(self, error: Error) -> None:
+        for operation in list(self._operations):
+            operation.end(error)
 
     def _end_with_interpreter(self) -> None:
         """Called before the interpreter ends."""
@@ -353,6 +366,7 @@ class Factory(BaseFactory[Informer]):
         timeout: seconds; None: no limit.
         Errors: Timeout (the message says which has not, and why), Cancelled, Deadlock, StateError (not started).
         """
+        self._check_may_wait()
         milliseconds("timeout", timeout)
         deadline = None if timeout is None else time.monotonic() + timeout
         for informer in list(self._informers.values()):
@@ -447,10 +461,7 @@ class Factory(BaseFactory[Informer]):
         self._has_ended.set()
 
     def _wait(self, operation: Operation) -> Any:
-        self._check()
         self._check_may_wait()
-        if not self._is_started:
-            raise StateError("the factory is not started: call start() first")
         ended = threading.Event()
         operation.begin(ended.set)
         try:
@@ -462,6 +473,9 @@ class Factory(BaseFactory[Informer]):
         return operation.result()
 
     def _check_may_wait(self) -> None:
+        self._check()
+        if not self._is_started:
+            raise StateError("the factory is not started: call start() first")
         if self._thread is threading.current_thread():
             raise Deadlock("a handler cannot wait: its thread is the one that would end the wait")
 
@@ -477,9 +491,9 @@ def _new_config(make: Any, **options: Any) -> Any:
     return ffi.gc(made[0], lib.ki_config_free)
 
 
-def _resync(name: str, seconds: float | None) -> int:
-    """Returns ki_informer_options.resync_ms: 0 is the default, and below 0 is none."""
-    return 0 if seconds is None else milliseconds(name, seconds) or -1
+def _resync(seconds: float | None) -> int:
+    """Returns resync_ms of C's options, of which 0 is the default, and below 0 is none."""
+    return 0 if seconds is None else milliseconds("resync", seconds) or -1
 
 
 def _take_text(pointer: Any) -> str:

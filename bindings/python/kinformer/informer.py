@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, ValuesView
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -103,6 +103,10 @@ class BaseInformer(Mapping[str, Object]):
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.snapshot())
+
+    def keys(self) -> KeysView[str]:
+        """Returns the keys, of one snapshot."""
+        return self.snapshot().keys()
 
     def values(self) -> ValuesView[Object]:
         """Returns the objects, of one snapshot."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .arguments import milliseconds, optional_text, text
+from .arguments import milliseconds, text, text_or_null
 from .errors import Error, NotFound, Timeout, call, error_of, new_error
 from .object import Object
 from ._native import ffi, lib
@@ -127,16 +127,16 @@ class Version(InformerOperation):
 
     def __init__(self, informer: BaseInformer, version: str | None, key: str | None, timeout: float | None) -> None:
         super().__init__(informer)
-        self._version = optional_text("resource_version", version)
-        self._key = optional_text("key", key)
+        self._version = text_or_null("resource_version", version)
+        self._key = text_or_null("key", key)
         self._milliseconds = milliseconds("timeout", timeout)
 
     def _begin(self) -> None:
         call(
             lib.ki_informer_wait_for_version_async,
             self._informer._pointer,
-            text("key", self._key) if self._key is not None else ffi.NULL,
-            text("resource_version", self._version) if self._version is not None else ffi.NULL,
+            self._key,
+            self._version,
             self._milliseconds,
             lib.kpy_on_waited,
             self._handle,
@@ -146,7 +146,8 @@ class Version(InformerOperation):
         lib.ki_informer_cancel_version_waits(self._informer._pointer, lib.kpy_on_waited, self._handle, ffi.NULL)
 
     def _what(self) -> str:
-        return f"version {self._version or 'any'} of {self._key or 'the cache'} not seen"
+        version, what = (self._version or b"any").decode(), (self._key or b"the cache").decode()
+        return f"version {version} of {what} not seen"
 
 
 class Deletion(InformerOperation):
@@ -155,7 +156,7 @@ class Deletion(InformerOperation):
     def __init__(self, informer: BaseInformer, key: str, uid: str | None, timeout: float | None) -> None:
         super().__init__(informer)
         self._key = text("key", key)
-        self._uid = optional_text("uid", uid)
+        self._uid = text_or_null("uid", uid)
         self._milliseconds = milliseconds("timeout", timeout)
 
     def _begin(self) -> None:
@@ -163,7 +164,7 @@ class Deletion(InformerOperation):
             lib.ki_informer_wait_for_deletion_async,
             self._informer._pointer,
             self._key,
-            text("uid", self._uid) if self._uid is not None else ffi.NULL,
+            self._uid,
             self._milliseconds,
             lib.kpy_on_waited,
             self._handle,

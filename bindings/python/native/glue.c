@@ -11,7 +11,8 @@
 /* ---- the loop of a factory ---- */
 
 enum {
-    KPY_MESSAGES_MAX = 256 /* messages that wait for Python; further ones are counted */
+    KPY_MESSAGES_MAX = 256, /* messages that wait for Python; further ones are counted */
+    KPY_LOOK_FOR_DESCRIPTORS_MS = 5000
 };
 
 /* A message of the library's log. */
@@ -147,8 +148,11 @@ static ki_status kpy_loop_drive(kpy_loop *loop, ki_engine *engine, const ki_info
     for (;;) {
         if (stopping && kpy_has_stopped(stopping))
             return KI_OK;
-        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+        /* The end of the wait is for descriptors that the program has closed: nothing else tells. */
+        if (poll(fds, 2, KPY_LOOK_FOR_DESCRIPTORS_MS) < 0 && errno != EINTR)
             return ki_error_set(err, KI_ERR_SYSTEM, "poll: errno %d", errno);
+        if ((fds[0].revents | fds[1].revents) & POLLNVAL)
+            return ki_error_set(err, KI_ERR_SYSTEM, "the program has closed the factory's descriptors (closerange)");
         if (fds[0].revents) {
             ki_status status = ki_engine_step(engine, 0, err);
             if (status)

@@ -1,0 +1,235 @@
+"""Operations that take time: the library ends each by a call on the loop.
+
+A factory decides how the program waits: by blocking a thread, or in asyncio. So that both are one code, an operation
+begins, notifies, and then has a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .arguments import milliseconds, optional_text, or_null, text
+from .errors import Error, NotFound, Timeout, call, error_of, new_error
+from .object import Object
+from ._native import ffi, lib
+
+if TYPE_CHECKING:
+    from .informer import BaseInformer
+
+
+class Operation:
+    """A wait for the library.
+
+    limit: seconds after which whoever waits calls expire(); None: the library ends the operation.
+    """
+
+    limit: float | None = None
+
+    def __init__(self, informer: BaseInformer) -> None:
+        self._informer = informer
+        self._handle = ffi.new_handle(self)
+        self._notify: Callable[[], None] = lambda: None
+        self._error: Error | None = None
+        self.has_ended = False
+
+    def begin(self, notify: Callable[[], None]) -> None:
+        """Begins. `notify` is called once, on the loop, when the operation has ended; not after an exception."""
+        self._notify = notify
+        operations = self._informer._factory._operations
+        operations.add(self)
+        try:
+            self._begin()
+        except BaseException:
+            operations.discard(self)
+            raise
+
+    def result(self) -> Any:
+        """Returns the result of an operation that has ended, or raises its failure."""
+        if self._error:
+            raise self._error
+        return None
+
+    def cancel(self) -> None:
+        """Asks the library to end the operation early; its call still comes."""
+
+    def expire(self) -> None:
+        """Ends the operation at its limit, without a notification."""
+        self.cancel()
+        if not self.has_ended:
+            self.has_ended = True
+            self._error = self._timeout()
+
+    def end(self, error: Error | None) -> None:
+        """Ends the operation, and notifies, unless it has ended."""
+        if not self.has_ended:
+            self.has_ended = True
+            self._error = error
+            self._notify()
+
+    def _begin(self) -> None:
+        raise NotImplementedError
+
+    def _release(self) -> None:
+        """The library has made its last call."""
+        self._informer._factory._operations.discard(self)
+
+    def _timeout(self) -> Error:
+        health = self._informer.health
+        reason = f": {health.message}" if health.message else ""
+        return Timeout(f"{self._informer}: {self._what()} within the time limit ({health.state}{reason})")
+
+    def _what(self) -> str:
+        return "not done"
+
+
+class Sync(Operation):
+    """Until the informer's whole first list is in the cache: a handler that is called for nothing else."""
+
+    def __init__(self, informer: BaseInformer, timeout: float | None) -> None:
+        super().__init__(informer)
+        milliseconds("timeout", timeout)
+        self.limit = timeout
+        self._registration = ffi.new("ki_registration *")
+
+    def _begin(self) -> None:
+        handler = ffi.new("ki_handler *", {"on_synced": lib.kpy_on_sync, "on_removed": lib.kpy_on_sync_removed})
+        call(
+            lib.ki_informer_add_handler,
+            self._informer._pointer,
+            handler,
+            self._handle,
+            ffi.NULL,
+            self._registration,
+        )
+
+    def cancel(self) -> None:
+        lib.ki_informer_remove_handler(self._informer._pointer, self._registration[0], ffi.NULL)
+
+    def _what(self) -> str:
+        return "not synced"
+
+
+class Version(Operation):
+    """Until the cache contains a write."""
+
+    def __init__(self, informer: BaseInformer, version: str | None, key: str | None, timeout: float | None) -> None:
+        super().__init__(informer)
+        self._version = optional_text("resource_version", version)
+        self._key = optional_text("key", key)
+        self._milliseconds = milliseconds("timeout", timeout)
+
+    def _begin(self) -> None:
+        call(
+            lib.ki_informer_wait_for_version_async,
+            self._informer._pointer,
+            or_null(self._key),
+            or_null(self._version),
+            self._milliseconds,
+            lib.kpy_on_waited,
+            self._handle,
+        )
+
+    def cancel(self) -> None:
+        lib.ki_informer_cancel_version_waits(self._informer._pointer, lib.kpy_on_waited, self._handle, ffi.NULL)
+
+    def _what(self) -> str:
+        version, what = (self._version or b"any").decode(), (self._key or b"the cache").decode()
+        return f"version {version} of {what} not seen"
+
+
+class Deletion(Operation):
+    """Until the cache has seen a deletion."""
+
+    def __init__(self, informer: BaseInformer, key: str, uid: str | None, timeout: float | None) -> None:
+        super().__init__(informer)
+        self._key = text("key", key)
+        self._uid = optional_text("uid", uid)
+        self._milliseconds = milliseconds("timeout", timeout)
+
+    def _begin(self) -> None:
+        call(
+            lib.ki_informer_wait_for_deletion_async,
+            self._informer._pointer,
+            self._key,
+            or_null(self._uid),
+            self._milliseconds,
+            lib.kpy_on_waited,
+            self._handle,
+        )
+
+    def cancel(self) -> None:
+        lib.ki_informer_cancel_version_waits(self._informer._pointer, lib.kpy_on_waited, self._handle, ffi.NULL)
+
+    def _what(self) -> str:
+        return f"the deletion of {self._key.decode()} not seen"
+
+
+class Fetch(Operation):
+    """An object from the cache, or else from the server."""
+
+    def __init__(self, informer: BaseInformer, key: str, timeout: float | None) -> None:
+        super().__init__(informer)
+        self._key = text("key", key)
+        self._milliseconds = milliseconds("timeout", timeout)
+        self._object: Object | None = None
+
+    def _begin(self) -> None:
+        call(
+            lib.ki_informer_get_or_fetch_async,
+            self._informer._pointer,
+            self._key,
+            self._milliseconds,
+            lib.kpy_on_fetched,
+            self._handle,
+        )
+
+    def result(self) -> Object | None:
+        """Returns the object; None if there is none."""
+        if isinstance(self._error, NotFound):
+            return None
+        super().result()
+        return self._object
+
+    def cancel(self) -> None:
+        lib.ki_informer_cancel_fetches(self._informer._pointer, lib.kpy_on_fetched, self._handle, ffi.NULL)
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def kpy_on_sync(_informer: Any, user: Any) -> None:
+    operation: Sync = ffi.from_handle(user)
+    operation.end(None)
+    operation.cancel()
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def kpy_on_sync_removed(user: Any) -> None:
+    operation: Sync = ffi.from_handle(user)
+    operation._release()
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def kpy_on_waited(_informer: Any, status: int, user: Any) -> None:
+    operation: Operation = ffi.from_handle(user)
+    operation._release()
+    if status == lib.KI_ERR_TIMEOUT:
+        operation.end(operation._timeout())
+    elif status:
+        operation.end(_error_of_status(status, operation))
+    else:
+        operation.end(None)
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def kpy_on_fetched(_informer: Any, _key: Any, obj: Any, err: Any, user: Any) -> None:
+    operation: Fetch = ffi.from_handle(user)
+    operation._release()
+    if obj:
+        operation._object = operation._informer._object_class(lib.ki_object_ref(obj))
+    operation.end(error_of(err) if err else None)
+
+
+def _error_of_status(status: int, operation: Operation) -> Error:
+    err = new_error()
+    lib.ki_error_set(err, status, b"%s", ffi.new("char[]", f"waiting for {operation._informer}: stopped".encode()))
+    return error_of(err)

@@ -1,0 +1,236 @@
+"""The end of the interpreter, forks, sub-interpreters and Ctrl-C: each in a process of its own."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+LIMIT = 60  # seconds for what ends by itself
+
+
+def run(server, code, *, signal_at=None, finds_leaks=True):
+    """Runs a program that has `factory` and `pods`, and returns its end: status, output. `signal_at` is a line of its
+    output, at which it gets SIGINT. The leak detector cannot look at a process that forks, or ends with a thread."""
+    program = textwrap.dedent(
+        """
+        import logging, os, signal, sys, threading, time
+        import kinformer
+        logging.basicConfig(level=logging.ERROR)
+        factory = kinformer.Factory.from_server(sys.argv[1])
+        pods = factory.informer("pods")
+        """
+    ) + textwrap.dedent(code)
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-c", program, server.url],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + f":detect_leaks={int(finds_leaks)}"},
+    )
+    output = ""
+    if signal_at:
+        for line in process.stdout:
+            output += line
+            if line.strip() == signal_at:
+                process.send_signal(signal.SIGINT)
+                break
+    rest, _ = process.communicate(timeout=LIMIT)
+    return process.returncode, output + rest
+
+
+@pytest.mark.parametrize("how", ["", "sys.exit(3)", "raise ValueError('no')", "del factory, pods; import gc; gc.collect()"])
+def test_a_program_that_forgets_close_ends(server, how):
+    server.create_pod("a")
+    status, output = run(
+        server,
+        f"""
+        @pods.on_add
+        def add(event): print(event.key)
+        factory.start()
+        pods.wait_for_sync(30)
+        {how}
+        """,
+    )
+    assert status == {"sys.exit(3)": 3, "raise ValueError('no')": 1}.get(how, 0), output
+    assert output.startswith("shop/a\n")
+
+
+def test_a_factory_that_was_never_started_ends(server):
+    assert run(server, "pods.on_add(print)") == (0, "")
+
+
+def test_a_handler_that_runs_at_the_end_returns_first(server):
+    server.create_pod("a")
+    status, output = run(
+        server,
+        """
+        begun = threading.Event()
+        @pods.on_add
+        def add(event):
+            begun.set()
+            time.sleep(0.2)
+            print("returned")
+        factory.start()
+        begun.wait()
+        """,
+    )
+    assert (status, output) == (0, "returned\n")
+
+
+def test_a_handler_that_never_returns_does_not_hold_up_the_end(server):
+    server.create_pod("a")
+    status, output = run(
+        server,
+        """
+        import kinformer.factory
+        kinformer.factory._END_SECONDS = 0.1
+        begun = threading.Event()
+        @pods.on_add
+        def add(event):
+            begun.set()
+            threading.Event().wait()
+        factory.start()
+        begun.wait()
+        """,
+        finds_leaks=False,
+    )
+    assert (status, output) == (0, "")
+
+
+def test_objects_and_snapshots_outlive_the_factory(server):
+    server.create_pod("a")
+    status, output = run(
+        server,
+        """
+        import gc
+        factory.start()
+        pods.wait_for_sync(30)
+        pod, snapshot = pods["shop/a"], pods.snapshot()
+        factory.close()
+        del factory, pods
+        gc.collect()
+        print(pod["spec"]["nodeName"], [obj.name for obj in snapshot.values()])
+        """,
+    )
+    assert (status, output) == (0, "n1 ['a']\n")
+
+
+@pytest.mark.parametrize(
+    "wait",
+    ["pods.wait_for_sync()", "pods.wait_for_version('999999')", "pods.wait_for_deletion('shop/a')", "factory.run()"],
+)
+def test_ctrl_c_ends_a_wait_at_once(server, wait):
+    server.create_pod("a")
+    blocked = "pods = factory.informer('widgets.example.com')" if "sync" in wait else "pods"
+    status, output = run(
+        server,
+        f"""
+        {blocked}
+        factory.start()
+        try:
+            print("waits")
+            {wait}
+        except KeyboardInterrupt:
+            print("interrupted")
+        factory.close()
+        """,
+        signal_at="waits",
+    )
+    assert (status, output) == (0, "waits\ninterrupted\n")
+
+
+def test_ctrl_c_without_close_ends_the_program(server):
+    status, output = run(server, "factory.start(); print('waits'); pods.wait_for_version('999999')", signal_at="waits")
+    assert status == -signal.SIGINT or status == 130, output
+    assert "KeyboardInterrupt" in output
+
+
+def test_a_forked_child_gets_an_exception_that_says_so_and_can_make_a_factory(server):
+    server.create_pod("a")
+    status, output = run(
+        server,
+        """
+        factory.start()
+        pods.wait_for_sync(30)
+        pid = os.fork()
+        if pid == 0:
+            for use in (lambda: pods["shop/a"], pods.wait_for_sync, lambda: factory.informer("nodes"), factory.start):
+                try:
+                    use()
+                except kinformer.StateError as error:
+                    print(error)
+            factory.close()
+            with kinformer.Factory.from_server(sys.argv[1]) as own:
+                own_pods = own.informer("pods")
+                own.start()
+                own_pods.wait_for_sync(30)
+                print(list(own_pods))
+            sys.exit(4)
+        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+        print(pods["shop/a"].name)
+        """,
+        finds_leaks=False,
+    )
+    forked = "this process was forked after the factory was started"
+    lines = output.splitlines()
+    assert status == 0, output
+    assert len(lines) == 7 and all(line.startswith(forked) for line in lines[:4]), output
+    assert lines[4:] == ["['shop/a']", "4", "a"]
+
+
+def test_a_factory_that_is_started_after_the_fork_works_in_the_child(server):
+    server.create_pod("a")
+    status, output = run(
+        server,
+        """
+        pid = os.fork()
+        factory.start()
+        pods.wait_for_sync(30)
+        print(pods["shop/a"].name)
+        if pid:
+            print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+        """,
+        finds_leaks=False,
+    )
+    assert (status, output) == (0, "a\na\n0\n")
+
+
+def test_a_sub_interpreter_is_refused(server):
+    try:
+        import _xxsubinterpreters as interpreters
+    except ImportError:
+        interpreters = pytest.importorskip("_interpreters")
+    status, output = run(
+        server,
+        f"""
+        import {interpreters.__name__} as interpreters
+        one = interpreters.create()
+        interpreters.run_string(one, "import sys; sys.path[:] = " + repr(sys.path) + '''
+        try:
+            import kinformer
+        except ImportError as error:
+            print(error)
+        ''')
+        """,
+    )
+    assert status == 0 and output.startswith("kinformer works in the main interpreter of a process only"), output
+
+
+def test_a_descriptor_that_is_closed_behind_its_back_ends_the_factory_with_a_message(server):
+    status, output = run(
+        server,
+        """
+        factory.start()
+        pods.wait_for_sync(30)
+        os.closerange(3, 200)
+        try:
+            pods.wait_for_version("999999")
+        except kinformer.Error as error:
+            print(type(error).__name__, error)
+        """,
+    )
+    assert status == 0 and "SystemFailure" in output and "descriptors" in output, output
