@@ -194,12 +194,13 @@ class Factory(BaseFactory[Informer]):
 
         Errors: StateError (the factory is closed, or belongs to another event loop), RuntimeError (no event loop runs).
         """
-        loop = asyncio.get_running_loop()
-        self._check_loop(loop)
-        if self._start():
-            self._event_loop = loop
-            loop.add_reader(lib.ki_engine_fd(self._engine), self._step)
-            loop.add_reader(lib.kpy_loop_wake_fd(self._loop), self._wake)
+        self._check_loop(asyncio.get_running_loop())
+        self._start(self._add_readers)
+
+    def _add_readers(self) -> None:
+        self._event_loop = asyncio.get_running_loop()
+        self._event_loop.add_reader(lib.ki_engine_fd(self._engine), self._step)
+        self._event_loop.add_reader(lib.kpy_loop_wake_fd(self._loop), self._wake)
 
     @property
     def client(self) -> Any:
@@ -225,10 +226,12 @@ class Factory(BaseFactory[Informer]):
         if self._unusable:
             return
         if self._event_loop is None or self._event_loop.is_closed():
+            self._begin_close()
             self._end(None)
             return
         self._check_loop(asyncio.get_running_loop())
         if self._stopping is None:
+            self._begin_close()
             lib.ki_factory_stop(self._pointer)
             self._stopping = self._any_informer()
             self._end_if_stopped()

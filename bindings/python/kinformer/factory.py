@@ -66,7 +66,8 @@ class BaseFactory(Generic[AnyInformer]):
         """
         self._loop = self._engine = self._pointer = ffi.NULL
         self._unusable = ""  # why no function works any more
-        self._is_started = False
+        self._failure: Error | None = None  # why the loop ended by itself
+        self._is_started = self._is_closing = False
         self._operations: set[Operation] = set()
         self._parts: list[Any] = []  # controllers and what they use, in the order in which they were made
         self._informers: dict[int, AnyInformer] = {}
@@ -286,17 +287,25 @@ class BaseFactory(Generic[AnyInformer]):
 
     # ---- for who drives the engine ----
 
-    def _start(self) -> bool:
-        """Starts the informers. Returns true at the first time: the engine is to be driven from now on."""
-        self._check()
-        call(lib.ki_factory_start, self._pointer)
+    def _start(self, drive: Callable[[], None]) -> None:
+        """Starts the informers. At the first time calls `drive`, which begins to drive the engine."""
         with self._lock:
+            self._check()
+            if self._is_closing:
+                raise StateError(_CLOSED)
+            call(lib.ki_factory_start, self._pointer)
             if self._is_started:
-                return False
+                return
             if errno := lib.kpy_loop_open(self._loop):
                 raise SystemFailure(f"a descriptor for the factory: {os.strerror(errno)}")
+            drive()
             self._is_started = True
-            return True
+
+    def _begin_close(self) -> bool:
+        """No start comes after this. Returns true if the engine is driven, and who drives it has to end the factory."""
+        with self._lock:
+            self._is_closing = True
+            return self._is_started
 
     def _any_informer(self) -> Any:
         """Returns the ki_informer that tells when all have stopped; NULL without informers."""
@@ -304,6 +313,7 @@ class BaseFactory(Generic[AnyInformer]):
 
     def _finish(self, failure: Error | None = None) -> None:
         """Ends the factory where the engine was driven, or has never been: no callback comes afterwards."""
+        self._failure = failure
         if failure:
             self._end_operations(failure)
         lib.ki_factory_shutdown(self._pointer, ffi.NULL)
@@ -347,18 +357,21 @@ class Factory(BaseFactory[Informer]):
     """
 
     _informer_class = Informer
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self._thread: threading.Thread | None = None
-        self._is_closing = threading.Event()
-        self._has_ended = threading.Event()  # a join that a signal's exception interrupts takes the thread for ended
+    _thread: threading.Thread | None = None
 
     def start(self) -> None:
         """Starts every informer that is not started yet. Repeatable. Errors: StateError (the factory is closed)."""
-        if self._start():
-            self._thread = threading.Thread(target=self._drive, name="kinformer", daemon=True)
+        self._start(self._start_thread)
+
+    def _start_thread(self) -> None:
+        # A join that a signal's exception interrupts takes the thread for ended: waits are for this.
+        self._has_ended = threading.Event()
+        self._thread = threading.Thread(target=self._drive, name="kinformer", daemon=True)
+        try:
             self._thread.start()
+        except BaseException:
+            self._thread = None
+            raise
 
     def wait_for_sync(self, timeout: float | None = None) -> None:
         """Waits until all informers have synced.
@@ -405,11 +418,13 @@ class Factory(BaseFactory[Informer]):
     def run(self) -> None:
         """Starts the factory, and waits until close() is called in a handler or on another thread, or for Ctrl-C.
 
-        Errors: StateError (the factory is closed); why the loop ended by itself.
+        Errors: StateError (the factory is closed), SystemFailure (its descriptors were closed).
         """
         self.start()
         self._check_may_wait()
         self._has_ended.wait()
+        if self._failure:
+            raise self._failure
 
     def close(self) -> None:
         """Stops the informers, and waits until the running handler has returned. No handler is called afterwards.
@@ -428,13 +443,13 @@ class Factory(BaseFactory[Informer]):
     def _close(self, timeout: float | None) -> None:
         if self._unusable:
             return
-        self._is_closing.set()
-        if self._thread is None:
+        if not self._begin_close():
             self._finish()
-        elif self._thread is not threading.current_thread():
-            if is_in_reconcile():
-                timeout = 0.0
-            lib.kpy_loop_wake(self._loop)
+            return
+        if is_in_reconcile():
+            timeout = 0.0
+        lib.kpy_loop_wake(self._loop)
+        if self._thread and self._thread is not threading.current_thread():
             if self._has_ended.wait(timeout):
                 self._thread.join()
 
@@ -452,7 +467,7 @@ class Factory(BaseFactory[Informer]):
                 break
             if stopping and lib.kpy_has_stopped(stopping):
                 break
-            if self._is_closing.is_set() and not stopping:
+            if self._is_closing and not stopping:
                 lib.ki_factory_stop(self._pointer)
                 stopping = self._any_informer()
                 if not stopping:
@@ -474,10 +489,10 @@ class Factory(BaseFactory[Informer]):
 
     def _check_may_wait(self) -> None:
         self._check()
-        if not self._is_started:
-            raise StateError("the factory is not started: call start() first")
         if self._thread is threading.current_thread():
             raise Deadlock("a handler cannot wait: its thread is the one that would end the wait")
+        if not self._is_started:
+            raise StateError("the factory is not started: call start() first")
 
     def _end_with_interpreter(self) -> None:
         if self._is_started:

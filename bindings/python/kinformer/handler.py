@@ -133,4 +133,5 @@ def kpy_on_synced(_informer: Any, user: Any) -> None:
 @ffi.def_extern()  # type: ignore[untyped-decorator]
 def kpy_on_removed(user: Any) -> None:
     registration: Registration = ffi.from_handle(user)
+    registration._informer._past_errors += registration.errors
     registration._informer._registrations.discard(registration)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from .arguments import text
 from .errors import Invalid, call
@@ -20,6 +20,7 @@ from ._native import ffi, lib
 if TYPE_CHECKING:
     from .factory import BaseFactory
 
+Default = TypeVar("Default")
 Handler = TypeVar("Handler", bound=Callable[[Event], Any])
 
 
@@ -90,7 +91,13 @@ class BaseInformer(Mapping[str, Object]):
             raise KeyError(key)
         return obj
 
-    def get(self, key: str, default: Any = None) -> Any:
+    @overload
+    def get(self, key: str, /) -> Object | None: ...
+
+    @overload
+    def get(self, key: str, /, default: Object | Default) -> Object | Default: ...
+
+    def get(self, key: str, /, default: Any = None) -> Any:
         """Returns the object under the key, or `default`."""
         obj = self._get(text("key", key))
         return default if obj is None else obj

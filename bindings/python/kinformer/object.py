@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .arguments import string, text
 from .errors import call, error_of, new_error
-from .view import View
+from .view import Getter, View
 from ._native import ffi, lib
 
 
@@ -145,6 +145,13 @@ class Object(Mapping[str, Any]):
 _RESERVED = frozenset(dir(Object))
 
 
+def _attribute(get: Getter) -> property:
+    def read(self: Object) -> Any:
+        return get(lib.ki_object_view(self._pointer))
+
+    return property(read)
+
+
 def object_class(view: Mapping[str, Any] | None) -> type[Object]:
     """Returns the class of the objects of an informer with this view. Errors: TypeError, ValueError (view.py)."""
     if view is None:
@@ -152,7 +159,7 @@ def object_class(view: Mapping[str, Any] | None) -> type[Object]:
     compiled = View(view, _RESERVED)
     members: dict[str, Any] = {"__slots__": (), "_view": compiled, "__doc__": Object.__doc__}
     for name, get in compiled.getters.items():
-        members[name] = property(lambda self, get=get: get(lib.ki_object_view(self._pointer)))
+        members[name] = _attribute(get)
     return type("Object", (Object,), members)
 
 

@@ -40,7 +40,7 @@ def kpy_on_transform(pointer: Any, ret_obj: Any, user: Any) -> int:
         if lib.ki_object_with_json(pointer, content, len(content), ret_obj, err):
             raise error_of(err)
         return int(lib.KI_OK)
-    except Exception:
+    except BaseException:  # also SystemExit: the thread is the factory's
         call.informer.transform_errors += 1
         logger.exception("the transform of %s failed", call.informer)
         return int(lib.KI_ERR_INVALID)

@@ -42,9 +42,10 @@ TESTING_LIBRARIES = ["kinformer-testing", "kinformer"]
 def find_libraries(libraries: list[str]) -> tuple[list[str], list[str]]:
     """Returns the options of the compiler and of the linker."""
     if build := os.environ.get("KINFORMER_BUILD"):
-        folder = pathlib.Path(build).resolve()
-        include = HERE.parents[2] / "include"
-        return [f"-I{include}"], [f"-L{folder}/lib", f"-Wl,-rpath,{folder}/lib", *(f"-l{name}" for name in libraries)]
+        repository = HERE.parents[2]
+        folder = repository / build  # build tools run this in another folder
+        links = [f"-L{folder}/lib", f"-Wl,-rpath,{folder}/lib", *(f"-l{name}" for name in libraries)]
+        return [f"-I{repository}/include"], links
 
     def ask(option: str) -> list[str]:
         try:

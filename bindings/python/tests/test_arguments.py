@@ -20,7 +20,7 @@ WRONG = [
     ("informer.get", (None,), TypeError, "key must be a str"),
     ("informer.list", {"labels": 5}, TypeError, "labels must be a str"),
     ("informer.list", {"labels": "a in"}, kinformer.ParseError, "expected"),
-    ("informer.list", {"fields": "=="}, kinformer.ParseError, ""),
+    ("informer.list", {"fields": "=="}, kinformer.ParseError, "field selector"),
     ("informer.list", {"namespace": b"shop"}, TypeError, "namespace must be a str"),
     ("informer.by_index", ("none", "x"), kinformer.Invalid, "none"),
     ("informer.by_index", (1, 2), TypeError, "name must be a str"),
