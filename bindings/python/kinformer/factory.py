@@ -70,7 +70,7 @@ class BaseFactory(Generic[AnyInformer]):
         self._is_started = self._is_closing = False
         self._operations: set[Operation] = set()
         self._parts: list[Any] = []  # controllers and what they use, in the order in which they were made
-        self._informers: dict[int, AnyInformer] = {}
+        self._informers: dict[int, AnyInformer] = {}  # kept to the end, with the handles that the library calls
         self._set_count = 0
         self._lock = threading.Lock()
         options = Struct(
@@ -322,7 +322,6 @@ class BaseFactory(Generic[AnyInformer]):
         self._end_operations(failure or Cancelled("the factory was closed"))
         for part in self._parts:
             part._end()
-        self._informers.clear()
         write_messages(self._loop)
 
     def _end_operations(self, error: Error) -> None:

@@ -141,6 +141,9 @@ ARGUMENTS = {
     "wait_for_deletion": ("a",),
     "get_or_fetch": ("a",),
     "informer": ("pods",),
+    "controller": {"for_": "pods"},
+    "elector": ("x",),
+    "event_recorder": ("x",),
 }
 # What works after close: what ends it, what makes another factory, what was counted or read before.
 WORKS = {"close", "from_server", "from_kubeconfig", "server", "default_namespace", "errors"} | {
@@ -159,8 +162,10 @@ WORKS = {"close", "from_server", "from_kubeconfig", "server", "default_namespace
 )
 def test_after_close_everything_says_that_the_factory_is_closed(closed, of, name):
     def use():
-        member = getattr(closed[of], name)
-        return member(*ARGUMENTS.get(name, ())) if inspect.ismethod(member) else member
+        member, arguments = getattr(closed[of], name), ARGUMENTS.get(name, ())
+        if not inspect.ismethod(member):
+            return member
+        return member(**arguments) if isinstance(arguments, dict) else member(*arguments)
 
     if name in WORKS:
         if name not in ("from_server", "from_kubeconfig"):

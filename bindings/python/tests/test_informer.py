@@ -1,6 +1,8 @@
 """Informers: the cache, handlers and waits."""
 
+import gc
 import threading
+import weakref
 
 import kinformer
 import pytest
@@ -124,3 +126,38 @@ def test_the_same_request_returns_the_same_informer(factory):
     with pytest.raises(kinformer.AlreadyExists):
         factory.informer("pods", indexes={"node": "spec.hostname"})
     assert factory.informer("pods") is pods
+
+
+@pytest.mark.parametrize("first", ["informer", "factory"])
+def test_handlers_are_kept_until_the_library_has_made_its_last_call(server, first):
+    for is_started in (True, False):
+        factory = kinformer.Factory.from_server(server.url)
+        pods = factory.informer("pods", transform=lambda pod: pod)
+        pods.add_handler(Recorder())
+        if is_started:
+            factory.start()
+            pods.wait_for_sync(timeout=LIMIT)
+        factory.close()
+        if first == "informer":
+            del pods
+            gc.collect()
+            del factory
+        else:
+            del factory
+            gc.collect()
+            del pods
+        gc.collect()
+
+
+def test_a_factory_is_freed_once_nobody_has_it(server):
+    freed = weakref.WeakSet()
+    for _ in range(3):
+        with kinformer.Factory.from_server(server.url) as factory:
+            pods = factory.informer("pods")
+            pods.add_handler(Recorder())
+            factory.start()
+            pods.wait_for_sync(timeout=LIMIT)
+        freed.add(factory)
+    del factory, pods
+    gc.collect()
+    assert len(freed) == 0
