@@ -6,6 +6,6 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
 source_files() {
     local names=() name
     for name in "$@"; do names+=(-o -name "$name"); done
-    find . \( -path ./.git -o -path './build*' -o -path ./.cache -o -name node_modules \) -prune -o -type f \
+    find . \( -path ./.git -o -path './build*' -o -path ./bindings/python/build -o -path ./.cache -o -name node_modules \) -prune -o -type f \
         \( "${names[@]:1}" \) -print | sed 's,^\./,,' | LC_ALL=C sort
 }
