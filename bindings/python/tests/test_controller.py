@@ -320,7 +320,6 @@ def test_a_reconcile_can_close_the_factory(factory, cluster):
     def reconcile(ctx, key):
         factory.close()
 
-    factory.start()
     cluster.create(website())
     factory.run()
 
