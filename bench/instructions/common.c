@@ -131,13 +131,14 @@ static char *append(pod_events *events, const char *text, size_t size) {
 
 const pod_events *load_pods(void) {
     static const char before[] = "{\"type\":\"MODIFIED\",\"object\":", suffix[] = "x7k2p",
-                      member[] = "\"resourceVersion\":\"";
+                      member[] = "\"resourceVersion\":\"", hash[] = "\"pod-template-hash\":\"";
     static pod_events events;
     char *pod = read_pod(), digits[8];
-    char *name = strstr(pod, suffix), *version = strstr(pod, member);
+    char *name = strstr(pod, suffix), *version = strstr(pod, member), *label = strstr(pod, hash);
     size_t size = strcspn(pod, "\n");
-    need(name && version, "the pod has another form");
+    need(name && version && label, "the pod has another form");
     version += sizeof member - 1;
+    label += sizeof hash - 1;
     events.text = malloc(PODS * (size + sizeof before + 2));
     need(events.text != NULL, "no memory");
     for (unsigned i = 0; i < PODS; i++) {
@@ -146,6 +147,7 @@ const pod_events *load_pods(void) {
         append(&events, before, sizeof before - 1);
         events.objects[i] = (ki_str){ append(&events, pod, size), size };
         events.versions[i] = events.text + (events.objects[i].data - events.text) + (version - pod);
+        events.labels[i] = events.text + (events.objects[i].data - events.text) + (label - pod);
         append(&events, "}\n", 2);
     }
     free(pod);
@@ -158,5 +160,14 @@ void renew_versions(const pod_events *events) {
     for (unsigned i = 0; i < PODS; i++) {
         snprintf(digits, sizeof digits, "%u", next++);
         memcpy(events->versions[i], digits, VERSION_DIGITS);
+    }
+}
+
+void renew_labels(const pod_events *events) {
+    static unsigned next = 1000000000;
+    char digits[LABEL_DIGITS + 1];
+    for (unsigned i = 0; i < PODS; i++) {
+        snprintf(digits, sizeof digits, "%u", next++);
+        memcpy(events->labels[i], digits, LABEL_DIGITS);
     }
 }

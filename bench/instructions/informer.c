@@ -115,6 +115,11 @@ static void new_changes(void) {
     calls_before = calls;
 }
 
+static void new_labels(void) {
+    new_changes();
+    renew_labels(events);
+}
+
 static void deliver_changes(void) {
     for (size_t at = 0; at < events->size; at += CHUNK) {
         size_t left = events->size - at;
@@ -168,6 +173,7 @@ static void begin_json(void) {
 const path path_json = { "json-of-cached", PODS, 10, begin_json, NULL, read_json, end };
 const path path_fields = { "fields-of-cached", PODS, 10, begin_json, NULL, read_fields, end };
 const path path_modified = { "modified", PODS, 10, begin_changes, new_changes, deliver_changes, end };
+const path path_modified_label = { "modified-label", PODS, 10, begin_changes, new_labels, deliver_changes, end };
 const path path_modified_indexed = { "modified-indexed", PODS, 10, begin_indexed, new_changes, deliver_changes, end };
 
 /* --- reads -------------------------------------------------------------------------------------------------------- */

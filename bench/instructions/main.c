@@ -10,10 +10,10 @@ enum {
 };
 
 static const path *const paths[] = {
-    &path_framing,    &path_watch_events,     &path_decode,       &path_decode_view,
-    &path_modified,   &path_modified_indexed, &path_json,         &path_fields,
-    &path_store_put,  &path_lookup_key,       &path_lookup_index, &path_list_index,
-    &path_delta_fifo, &path_in_order_fifo,    &path_workqueue,    &path_server_watches,
+    &path_framing,          &path_watch_events,   &path_decode,     &path_decode_view, &path_modified,
+    &path_modified_indexed, &path_modified_label, &path_json,       &path_fields,      &path_store_put,
+    &path_lookup_key,       &path_lookup_index,   &path_list_index, &path_delta_fifo,  &path_in_order_fifo,
+    &path_workqueue,        &path_server_watches,
 };
 
 void need(bool holds, const char *what) {

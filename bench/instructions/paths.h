@@ -19,8 +19,8 @@ typedef struct path {
 } path;
 
 extern const path path_framing, path_watch_events, path_decode, path_decode_view; /* wire.c */
-extern const path path_modified, path_modified_indexed, path_json, path_fields, path_lookup_key, path_lookup_index,
-    path_list_index;                                                   /* informer.c */
+extern const path path_modified, path_modified_indexed, path_modified_label, path_json, path_fields, path_lookup_key,
+    path_lookup_index, path_list_index;                                /* informer.c */
 extern const path path_store_put;                                      /* store.c */
 extern const path path_delta_fifo, path_in_order_fifo, path_workqueue; /* queues.c */
 extern const path path_server_watches;                                 /* server.c */
@@ -47,6 +47,7 @@ void step_all(ki_engine *engine);
 enum {
     PODS = 50,
     VERSION_DIGITS = 9,
+    LABEL_DIGITS = 10,
     CHUNK = 16 * 1024 /* bytes that a connection reads at once */
 };
 
@@ -56,6 +57,7 @@ typedef struct pod_events {
     size_t size;
     ki_str objects[PODS];
     char *versions[PODS]; /* VERSION_DIGITS digits in the text */
+    char *labels[PODS];   /* LABEL_DIGITS characters in the text: the value of a label */
 } pod_events;
 
 /* A view of two fields, as in bench_pipeline. */
@@ -68,5 +70,7 @@ extern const ki_field pod_fields[];
 const pod_events *load_pods(void);
 /* Writes a resource version into each event, higher than all before. */
 void renew_versions(const pod_events *events);
+/* Gives each pod another value of a label than all others have, and than it had before. */
+void renew_labels(const pod_events *events);
 
 #endif
