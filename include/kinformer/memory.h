@@ -18,8 +18,8 @@ KI_BEGIN_DECLS
 typedef struct ki_memory {
     size_t total; /* the sum of the bytes up to `deleted` */
     /* Of the objects in the cache. */
-    size_t fields;        /* what is read directly of each: key, uid, version, view */
-    size_t shared;        /* what objects have in common: kind, namespace, labels */
+    size_t fields;        /* what is read directly of each: key, uid, version, view, labels that few have */
+    size_t shared;        /* what objects have in common: kind, namespace, labels of many */
     size_t plain_bodies;  /* JSON; of an object without its content a digest of 8 bytes */
     size_t packed_bodies; /* packed JSON */
     size_t dictionaries;  /* those of packed bodies, and the one that the next bodies are packed with */

@@ -46,7 +46,7 @@ const char *ki_object_label(const ki_object *obj, const char *name) {
     const ki_object_group *group = obj->group;
     for (size_t i = 0; name && i < group->label_count; i++) {
         if (strcmp(group->labels[i].name, name) == 0)
-            return group->labels[i].value;
+            return ki_object_group_value(group, ki_object_own_labels(obj), i);
     }
     return NULL;
 }
@@ -58,7 +58,7 @@ bool ki_object_label_at(const ki_object *obj, size_t index, const char **ret_nam
     if (ret_name)
         *ret_name = group->labels[index].name;
     if (ret_value)
-        *ret_value = group->labels[index].value;
+        *ret_value = ki_object_group_value(group, ki_object_own_labels(obj), index);
     return true;
 }
 

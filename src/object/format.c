@@ -9,13 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static ki_object_format *new_format(const ki_allocator *allocator, bool keep_managed_fields, bool has_view) {
-    size_t seen_size = has_view ? KI_TEXT_SEEN * sizeof(_Atomic uint32_t) : 0;
-    ki_object_format *format = ki_alloc_zero(allocator, sizeof *format + seen_size);
+static ki_object_format *new_format(const ki_allocator *allocator, bool keep_managed_fields) {
+    ki_object_format *format = ki_alloc_zero(allocator, sizeof *format);
     if (!format)
         return NULL;
-    if (has_view)
-        format->groups.seen = (_Atomic uint32_t *)(format + 1);
     format->allocator = *allocator;
     format->keep_managed_fields = format->reads_managed_fields = keep_managed_fields;
     ki_refcount_init(&format->refs);
@@ -38,11 +35,10 @@ ki_status ki_object_format_new(const ki_allocator *allocator, const ki_object_fo
         return KI_ERR_INVALID;
     if (!allocator)
         allocator = &ki_allocator_default;
-    bool has_view = given.view && given.view->path;
-    ki_object_format *format = new_format(allocator, given.keep_managed_fields, has_view);
+    ki_object_format *format = new_format(allocator, given.keep_managed_fields);
     if (!format)
         return ki_error_no_memory(err, "making an object format");
-    if (has_view) {
+    if (given.view && given.view->path) {
         ki_status status = ki_view_new(allocator, given.view, &format->view, err);
         if (status) {
             ki_object_format_unref(format);

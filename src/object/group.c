@@ -20,64 +20,70 @@ static void unlock_table(ki_group_table *table) {
 
 /* --- contents ----------------------------------------------------------------------------------------------------- */
 
-/* A content, added up. A label counts if its value is a string. Of its strings, what precedes the first zero character
- * counts: they are handed out as C strings. */
-typedef struct sums {
-    uint64_t hash, names_hash; /* the second: of the labels' names */
-    size_t count;              /* labels */
-    size_t names, values;      /* bytes of these strings, with their zeros */
-    size_t texts;              /* bytes of the other ones */
-} sums;
+/* A content, added up, but for the values of labels. A label counts if its value is a string. Of its strings, what
+ * precedes the first zero character counts: they are handed out as C strings. */
+typedef struct shape {
+    uint64_t hash;
+    size_t count; /* labels */
+    size_t texts; /* bytes of all other strings, with their zeros */
+    size_t names; /* bytes */
+} shape;
 
-static sums add_up(const ki_group_content *content, uint64_t seed) {
+static shape shape_of(const ki_group_content *content, uint64_t seed) {
     const ki_str *texts[] = { &content->api_version, &content->kind, &content->namespace };
-    sums all = { .hash = seed, .names_hash = seed };
+    shape sum = { .hash = seed };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        all.hash = ki_hash(texts[i]->data, texts[i]->size, all.hash);
-        all.texts += texts[i]->size + 1;
+        sum.hash = ki_hash(texts[i]->data, texts[i]->size, sum.hash);
+        sum.texts += texts[i]->size + 1;
     }
     yyjson_obj_iter labels = yyjson_obj_iter_with(content->labels);
     for (yyjson_val *key; (key = yyjson_obj_iter_next(&labels)) != NULL;) {
-        const char *name = yyjson_get_str(key), *value = yyjson_get_str(yyjson_obj_iter_get_val(key));
-        if (!value)
+        if (!yyjson_is_str(yyjson_obj_iter_get_val(key)))
             continue;
-        size_t name_size = strlen(name), value_size = strlen(value);
-        all.names_hash = ki_hash(name, name_size, all.names_hash);
-        all.hash = ki_hash(value, value_size, all.hash);
-        all.names += name_size + 1;
-        all.values += value_size + 1;
-        all.count++;
+        size_t size = strlen(yyjson_get_str(key));
+        sum.hash = ki_hash(yyjson_get_str(key), size, sum.hash);
+        sum.names += size + 1;
+        sum.count++;
     }
-    all.hash ^= all.names_hash;
-    return all;
+    return sum;
 }
 
-/* Returns true if the group has the names of the labels, of which both have as many. `*ret_same`: bytes of the values
- * that are equal. */
-static bool has_names(const ki_object_group *group, const ki_group_content *content, size_t *ret_same) {
+static bool has_shape(const ki_object_group *group, const ki_group_content *content, const shape *wanted) {
+    if (group->base || group->hash != wanted->hash || group->label_count != wanted->count ||
+        strcmp(ki_object_group_api_version(group), content->api_version.data) != 0 ||
+        strcmp(ki_object_group_text(group, group->kind_at), content->kind.data) != 0 ||
+        strcmp(ki_object_group_text(group, group->namespace_at), content->namespace.data) != 0)
+        return false;
     const ki_string_pair *label = group->labels;
-    *ret_same = 0;
-    if (!content->labels)
-        return true;
     yyjson_obj_iter labels = yyjson_obj_iter_with(content->labels);
-    for (yyjson_val *key; (key = yyjson_obj_iter_next(&labels)) != NULL;) {
-        const char *value = yyjson_get_str(yyjson_obj_iter_get_val(key));
-        if (!value)
-            continue;
-        if (strcmp(label->name, yyjson_get_str(key)) != 0)
+    for (yyjson_val *key; (key = yyjson_obj_iter_next(&labels)) != NULL;)
+        if (yyjson_is_str(yyjson_obj_iter_get_val(key)) && strcmp((label++)->name, yyjson_get_str(key)) != 0)
             return false;
-        *ret_same += strcmp(label->value, value) == 0 ? strlen(value) + 1 : 0;
-        label++;
-    }
     return true;
 }
 
-static bool has_content(const ki_object_group *group, const ki_group_content *content, const sums *all) {
-    size_t same;
-    return group->hash == all->hash && group->label_count == all->count && has_names(group, content, &same) &&
-           same == all->values && strcmp(ki_object_group_api_version(group), content->api_version.data) == 0 &&
-           strcmp(ki_object_group_text(group, group->kind_at), content->kind.data) == 0 &&
-           strcmp(ki_object_group_text(group, group->namespace_at), content->namespace.data) == 0;
+/* The labels whose values a content does not have in common with a group of its shape. */
+typedef struct difference {
+    size_t count, values; /* labels; bytes of the values, with their zeros */
+    uint64_t hash;        /* of the group, and the first of these labels */
+} difference;
+
+/* `group`: NULL: none, from which all labels differ. */
+static difference compare(const ki_object_group *group, const ki_group_content *content) {
+    difference sum = { 0 };
+    const ki_string_pair *label = group ? group->labels : NULL;
+    yyjson_obj_iter labels = yyjson_obj_iter_with(content->labels);
+    for (yyjson_val *key; (key = yyjson_obj_iter_next(&labels)) != NULL;) {
+        const char *value = yyjson_get_str(yyjson_obj_iter_get_val(key));
+        if (!value || (label && strcmp((label++)->value, value) == 0))
+            continue;
+        size_t size = strlen(value);
+        if (label && !sum.count)
+            sum.hash = ki_hash(value, size, group->hash + (uint64_t)(label - group->labels));
+        sum.values += size + 1;
+        sum.count++;
+    }
+    return sum;
 }
 
 static void fill(ki_object_group *group, const ki_group_content *content) {
@@ -173,35 +179,38 @@ static bool revive(ki_object_group *group) {
     return false;
 }
 
-/* Returns a reference to the group with this content; NULL: none. `*ret_base`: then a reference to the group whose
- * strings a new one can have, and `*ret_same` bytes of values; NULL: none. */
-static ki_object_group *find(ki_object_format *format, const ki_group_content *content, const sums *all,
-                             ki_object_group **ret_base, size_t *ret_same) {
+/* Returns a reference to the group that has most labels in common with the content; NULL: none has its shape. */
+static ki_object_group *find(ki_object_format *format, const ki_group_content *content, const shape *wanted,
+                             difference *ret_differs) {
     ki_group_table *table = lock_table(format);
-    ki_object_group *group = table->buckets[all->hash % table->bucket_count];
-    while (group && !(has_content(group, content, all) && revive(group)))
+    ki_object_group *group = table->buckets[wanted->hash % table->bucket_count];
+    while (group && !(has_shape(group, content, wanted) && revive(group)))
         group = group->next;
-    ki_object_group *base = group || !all->count ? NULL : table->bases[all->names_hash % KI_GROUP_BASES];
-    if (base && !(base->label_count == all->count && has_names(base, content, ret_same) && revive(base)))
-        base = NULL;
+    *ret_differs = compare(group, content);
+    while (group && ret_differs->count) {
+        ki_object_group *closer = table->buckets[ret_differs->hash % table->bucket_count];
+        while (closer && !(closer->hash == ret_differs->hash && closer->base == group && revive(closer)))
+            closer = closer->next;
+        if (!closer)
+            break;
+        (void)ki_refcount_dec(&group->refs); /* not the last one: `closer` has one */
+        group = closer;
+        *ret_differs = compare(group, content);
+    }
     unlock_table(table);
-    *ret_base = base;
     return group;
 }
 
 /* Two threads can add equal groups at once; that costs some bytes. */
-static void add(ki_object_format *format, ki_object_group *group, uint64_t names_hash) {
+static void add(ki_object_format *format, ki_object_group *group) {
     ki_group_table *table = lock_table(format);
     ki_object_group **bucket = &table->buckets[group->hash % table->bucket_count];
     KI_ASSERT(!group->is_listed && table->count <= KI_GROUPS_MAX);
-    group->is_listed = table->count < KI_GROUPS_MAX;
+    group->is_listed = table->count < KI_GROUPS_MAX && group->label_count <= KI_OWN_LABELS_MAX;
     if (group->is_listed) {
         group->next = *bucket;
         *bucket = group;
         table->count++;
-        group->base_at = (uint8_t)(names_hash % KI_GROUP_BASES);
-        if (group->label_count && !group->base)
-            table->bases[group->base_at] = group;
     }
     size_t buckets = table->bucket_count;
     bool is_full = table->count > 2 * buckets && buckets < BUCKETS_MAX;
@@ -223,8 +232,6 @@ static void take_out(ki_object_format *format, const ki_object_group *group) {
         at = &(*at)->next;
     }
     *at = group->next;
-    if (table->bases[group->base_at] == group)
-        table->bases[group->base_at] = NULL;
     if (--table->count == 0) {
         KI_ASSERT(!table->buckets[0] && !table->buckets[count - 1]);
         unused = table->buckets; /* without a group, as is `first` */
@@ -235,10 +242,10 @@ static void take_out(ki_object_format *format, const ki_object_group *group) {
 }
 
 /* Makes a group with a part of the strings of `base` (NULL: none), which takes the reference. */
-static ki_object_group *make(ki_object_format *format, const ki_group_content *content, const sums *all,
-                             ki_object_group *base, size_t same) {
-    size_t size = offsetof(ki_object_group, labels) + all->count * sizeof(ki_string_pair) + all->texts +
-                  (base ? all->values - same : all->names + all->values);
+static ki_object_group *make(ki_object_format *format, const ki_group_content *content, const shape *wanted,
+                             ki_object_group *base, const difference *differs) {
+    size_t size = offsetof(ki_object_group, labels) + wanted->count * sizeof(ki_string_pair) + wanted->texts +
+                  (base ? 0 : wanted->names) + differs->values;
     if (size < sizeof *base)
         size = sizeof *base; /* which has padding at its end */
     ki_object_group *group = size <= UINT32_MAX ? ki_alloc_zero(&format->allocator, size) : NULL;
@@ -247,8 +254,9 @@ static ki_object_group *make(ki_object_format *format, const ki_group_content *c
             ki_object_group_unref(base);
         return NULL;
     }
-    group->hash = all->hash;
-    group->label_count = (uint32_t)all->count;
+    group->hash = base ? differs->hash : wanted->hash;
+    group->depth = base ? base->depth + 1 : 0;
+    group->label_count = (uint32_t)wanted->count;
     group->size = (uint32_t)size;
     ki_refcount_inc(&format->refs);
     group->format = format;
@@ -257,56 +265,87 @@ static ki_object_group *make(ki_object_format *format, const ki_group_content *c
     fill(group, content);
     KI_ASSERT(group->namespace_at < size && group->kind_at < group->namespace_at);
     atomic_fetch_add_explicit(&format->groups.bytes, size, memory_order_relaxed);
-    add(format, group, all->names_hash);
+    add(format, group);
     return group;
 }
 
-ki_object_group *ki_object_group_get(ki_object_format *format, const ki_group_content *content) {
-    ki_object_group *base;
-    size_t same = 0;
-    const sums all = add_up(content, format->groups.seed);
-    ki_object_group *group = find(format, content, &all, &base, &same);
-    return group ? group : make(format, content, &all, base, same);
-}
-
-/* --- texts -------------------------------------------------------------------------------------------------------- */
-
-/* Counts an object that has a text; both are hashes. Returns true if KI_TEXT_OBJECTS objects in a row had it. The same
- * object twice in a row counts once. Another text with the same place in the table begins a new count. */
-static bool is_seen(ki_group_table *table, uint64_t text, uint64_t object) {
+/* Counts an object that has labels or a text; both are hashes. Returns true if KI_GROUP_OBJECTS objects in a row had
+ * them, and the table takes one more group: without it they are not found again. The same object twice in a row counts
+ * once. Other labels with the same place in the table begin a new count. */
+static bool is_common(ki_object_format *format, uint64_t content, uint64_t object) {
     enum {
         OBJECT_BITS = 12,
         COUNT_BITS = 2
     };
-    _Atomic uint32_t *seen = &table->seen[text % KI_TEXT_SEEN];
+    _Atomic uint32_t *seen = &format->groups.seen[content % KI_GROUP_SEEN];
     uint32_t before = atomic_load_explicit(seen, memory_order_relaxed);
-    uint32_t now = (uint32_t)(text >> 32) >> (OBJECT_BITS + COUNT_BITS), count = before & ((1u << COUNT_BITS) - 1);
+    uint32_t now = (uint32_t)(content >> 32) >> (OBJECT_BITS + COUNT_BITS), count = before & ((1u << COUNT_BITS) - 1);
     now = now << OBJECT_BITS | (uint32_t)(object & ((1u << OBJECT_BITS) - 1));
     if (before >> COUNT_BITS == now)
         return false;
     count = before >> (COUNT_BITS + OBJECT_BITS) == now >> OBJECT_BITS ? count + 1 : 1;
-    bool is_it = count >= KI_TEXT_OBJECTS;
+    bool is_it = count >= KI_GROUP_OBJECTS;
     atomic_store_explicit(seen, is_it ? 0 : now << COUNT_BITS | count, memory_order_relaxed);
-    return is_it;
+    if (!is_it)
+        return false;
+    ki_group_table *table = lock_table(format);
+    bool has_room = table->count < KI_GROUPS_MAX;
+    unlock_table(table);
+    return has_room;
 }
 
-/* Returns true if the table takes one more group. Without it a text is not found again: a copy takes less. */
-static bool has_room(ki_object_format *format) {
-    ki_group_table *table = lock_table(format);
-    bool is_there = table->count < KI_GROUPS_MAX;
-    unlock_table(table);
-    return is_there;
+static uint64_t hash_of_name(const ki_object_format *format, ki_str name) {
+    return ki_hash(name.data, name.size, format->groups.seed);
 }
+
+ki_object_group *ki_object_group_get(ki_object_format *format, const ki_group_content *content, size_t *ret_own) {
+    difference differs;
+    const shape wanted = shape_of(content, format->groups.seed);
+    ki_object_group *group = find(format, content, &wanted, &differs);
+    *ret_own = 0;
+    if (!group || (differs.count && group->depth < KI_GROUP_DEPTH &&
+                   is_common(format, differs.hash, hash_of_name(format, content->name))))
+        return make(format, content, &wanted, group, &differs);
+    *ret_own = differs.count ? differs.count + differs.values + 1 : 0;
+    return group;
+}
+
+/* --- own labels --------------------------------------------------------------------------------------------------- */
+
+/* Each is a string: a byte with the number of the label, counted from 1, and the value. An empty string ends them. */
+
+char *ki_object_group_write_own(const ki_object_group *group, const ki_group_content *content, char *to) {
+    uint8_t number = 0;
+    yyjson_obj_iter labels = yyjson_obj_iter_with(content->labels);
+    for (yyjson_val *key; (key = yyjson_obj_iter_next(&labels)) != NULL;) {
+        const char *value = yyjson_get_str(yyjson_obj_iter_get_val(key));
+        if (!value || strcmp(group->labels[number++].value, value) == 0)
+            continue;
+        *to++ = (char)number;
+        to = stpcpy(to, value) + 1;
+    }
+    *to = '\0';
+    return to + 1;
+}
+
+const char *ki_object_group_value(const ki_object_group *group, const char *own, size_t index) {
+    for (; own && *own; own += strlen(own) + 1)
+        if ((uint8_t)*own == index + 1)
+            return own + 1;
+    return group->labels[index].value;
+}
+
+/* --- texts -------------------------------------------------------------------------------------------------------- */
 
 const char *ki_text_get(ki_object_format *format, ki_str text, ki_str name) {
     if (text.size < KI_TEXT_MIN || text.size > KI_TEXT_MAX)
         return NULL;
-    const ki_group_content content = { text, KI_STR(""), KI_STR(""), NULL };
-    const uint64_t seed = format->groups.seed;
-    const sums all = { .hash = ki_hash(text.data, text.size, seed), .texts = text.size + 3 };
-    ki_object_group *base, *group = find(format, &content, &all, &base, NULL);
-    if (!group && is_seen(&format->groups, all.hash, ki_hash(name.data, name.size, seed)) && has_room(format))
-        group = make(format, &content, &all, NULL, 0);
+    difference differs;
+    const ki_group_content content = { .api_version = text, .kind = KI_STR(""), .namespace = KI_STR("") };
+    const shape wanted = { .hash = ki_hash(text.data, text.size, format->groups.seed), .texts = text.size + 3 };
+    ki_object_group *group = find(format, &content, &wanted, &differs);
+    if (!group && is_common(format, wanted.hash, hash_of_name(format, name)))
+        group = make(format, &content, &wanted, NULL, &differs);
     return group ? ki_object_group_api_version(group) : NULL;
 }
 

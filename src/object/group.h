@@ -1,6 +1,10 @@
 /* group.h: what many objects of one format have in common: apiVersion, kind, namespace and labels. The pods of a
- * Deployment share one group. A format finds the groups that exist by their content. Groups with the same names of
- * labels share these, and the values that are equal: the pods of a StatefulSet differ in one value or two.
+ * Deployment share one group. A format finds the groups that exist by their content.
+ *
+ * The first object of a shape (all but the values of labels) gets a group, which is the base of further ones: once
+ * several objects in a row differ from a group by the same value first, they get a group below it, and so on. An object
+ * has the group that has most labels in common with it, and its own labels: the values that differ, in the object. So
+ * the pods of a StatefulSet share a group, and each has its name.
  *
  * Guards: a group is immutable but for its count and its place in the format's table. Any thread. */
 #ifndef KI_OBJECT_GROUP_H
@@ -15,12 +19,13 @@
 #include <yyjson.h>
 
 enum {
-    KI_GROUP_BUCKETS = 16, /* at first: most formats of a program have few groups */
-    KI_GROUP_BASES = 64,   /* that a format finds by the names of their labels */
-    KI_GROUPS_MAX = 65536, /* that a format finds again; the objects of further ones share none */
-    KI_TEXT_SEEN = 256,    /* texts that a format has seen lately */
-    KI_TEXT_OBJECTS = 3,   /* in a row, with a text that is then kept once */
-    KI_TEXT_MIN = 4,       /* bytes of a text that is */
+    KI_GROUP_BUCKETS = 16,         /* at first: most formats of a program have few groups */
+    KI_GROUPS_MAX = 65536,         /* that a format finds again; the objects of further ones share none */
+    KI_GROUP_SEEN = 256,           /* labels and texts that a format has seen lately */
+    KI_GROUP_DEPTH = 4,            /* groups below the first of a shape */
+    KI_GROUP_OBJECTS = 3,          /* in a row, with a label or a text that is then kept once */
+    KI_OWN_LABELS_MAX = UINT8_MAX, /* labels of an object that shares any */
+    KI_TEXT_MIN = 4,               /* bytes of a text that is kept once */
     KI_TEXT_MAX = 255
 };
 
@@ -32,10 +37,10 @@ struct ki_object_group {
     uint32_t size;            /* of the block */
     ki_object_format *format; /* owned reference */
     ki_object_group *next;    /* in its bucket; under the table's lock */
-    ki_object_group *base;    /* owned reference; the labels have its strings, too; NULL: all strings are here */
-    uint64_t hash;
-    bool is_listed;  /* in the table */
-    uint8_t base_at; /* where the table has it, if it is a base */
+    ki_object_group *base;    /* owned reference; the labels have its strings, too; NULL: the first of its shape */
+    uint64_t hash;            /* of the shape; else of the base, and the first label that differs from it */
+    bool is_listed;           /* in the table */
+    uint8_t depth;            /* number of bases, one below the other */
     uint32_t kind_at;
     uint32_t namespace_at;
     uint32_t namespace_size;
@@ -52,9 +57,8 @@ typedef struct ki_group_table {
     _Atomic size_t bytes; /* of all groups, with those that are not in the table, and of `buckets` if it is allocated */
     ki_object_group **buckets; /* `first`, or an array that the table has grown to */
     ki_object_group *first[KI_GROUP_BUCKETS];
-    ki_object_group *bases[KI_GROUP_BASES]; /* groups without a base, by their names; NULL: none */
-    /* KI_TEXT_SEEN texts, each with its last object: parts of both hashes, and a count of objects. NULL: no view */
-    _Atomic uint32_t *seen;
+    /* Labels and texts, each with its last object: parts of both hashes, and a count of objects. */
+    _Atomic uint32_t seen[KI_GROUP_SEEN];
 } ki_group_table;
 
 /* A table without groups has no memory of its own. */
@@ -65,10 +69,16 @@ void ki_group_table_init(ki_group_table *table);
 typedef struct ki_group_content {
     ki_str api_version, kind, namespace;
     yyjson_val *labels; /* a map, of which strings count; else no labels */
+    ki_str name;        /* of the object; no part of the group */
 } ki_group_content;
 
-/* Returns a reference to the group with this content; NULL without memory. */
-ki_object_group *ki_object_group_get(ki_object_format *format, const ki_group_content *content);
+/* Returns a reference to the group for an object with this content; NULL without memory. `*ret_own`: bytes of the
+ * object's own labels; 0: the group has all labels. */
+ki_object_group *ki_object_group_get(ki_object_format *format, const ki_group_content *content, size_t *ret_own);
+/* Writes the own labels of an object with this content and group. Returns their end. */
+char *ki_object_group_write_own(const ki_object_group *group, const ki_group_content *content, char *to);
+/* Returns the value of a label of an object with this group. `own`: its own labels; NULL: none. */
+const char *ki_object_group_value(const ki_object_group *group, const char *own, size_t index);
 ki_object_group *ki_object_group_ref(ki_object_group *group);
 void ki_object_group_unref(ki_object_group *group);
 

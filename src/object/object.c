@@ -226,7 +226,8 @@ static char *write_view(ki_object_format *format, ki_object *obj, const parts *p
                    [KI_VIEW_RESOURCE_VERSION] = ki_object_resource_version(obj),
                    [KI_VIEW_API_VERSION] = ki_object_api_version(obj),
                    [KI_VIEW_KIND] = ki_object_kind(obj) },
-        .labels = { obj->group->labels, obj->group->label_count },
+        .group = obj->group,
+        .own_labels = ki_object_own_labels(obj),
     };
     ki_view_fill(format->view, p->root, &p->view, (char *)obj + KI_OBJECT_VIEW_AT, &room);
     if (room.fits & ~atomic_load_explicit(&format->fits, memory_order_relaxed))
@@ -239,26 +240,30 @@ static char *write_view(ki_object_format *format, ki_object *obj, const parts *p
 }
 
 static ki_status build(ki_object_format *format, parts *p, ki_object **ret_obj, ki_error *err) {
+    const ki_group_content common = { p->api_version, p->kind, p->namespace, p->labels, p->name };
     size_t view_size = format->view ? (ki_view_size(format->view) + 7) / 8 * 8 : 0;
+    size_t own = 0;
+    ki_object_group *group = ki_object_group_get(format, &common, &own);
+    if (!group)
+        return ki_error_no_memory(err, "storing an object");
+    if (own && ki_object_format_has_labels(format))
+        p->view.arrays += group->label_count * sizeof(ki_string_pair);
     size_t strings_at = KI_OBJECT_VIEW_AT + view_size + p->view.arrays;
     size_t key_size = p->namespace.size + (p->namespace.size > 0) + p->name.size;
-    size_t strings = key_size + 1 + p->uid.size + 1 + p->resource_version.size + 1 + p->view.strings;
+    size_t strings = key_size + 1 + p->uid.size + 1 + p->resource_version.size + 1 + own + p->view.strings;
     size_t body = p->has_content ? p->front_size + (p->to - p->from) - p->cut_size + p->is_open : 0;
     size_t total = strings_at + strings + (p->has_content ? body + 1 : sizeof p->digest); /* with its closing zero */
-    if (total > UINT32_MAX)
-        return ki_error_set(err, KI_ERR_LIMIT, "the object takes more than 4 GiB");
-    ki_object_group *group =
-        ki_object_group_get(format, &(ki_group_content){ p->api_version, p->kind, p->namespace, p->labels });
-    ki_object *obj = group ? ki_alloc(&format->allocator, total) : NULL;
+    ki_object *obj = total <= UINT32_MAX ? ki_alloc(&format->allocator, total) : NULL;
     if (!obj) {
-        if (group)
-            ki_object_group_unref(group);
-        return ki_error_no_memory(err, "storing an object");
+        ki_object_group_unref(group);
+        return total <= UINT32_MAX ? ki_error_no_memory(err, "storing an object")
+                                   : ki_error_set(err, KI_ERR_LIMIT, "the object takes more than 4 GiB");
     }
     memset(obj, 0, strings_at - p->view.arrays);
     ki_refcount_init(&obj->refs);
     obj->group = group;
-    obj->key_at = (uint32_t)strings_at & INT32_MAX; /* the limits of views bound what is before the key */
+    obj->key_at = (uint32_t)strings_at & (INT32_MAX >> 1); /* the limits of views bound what is before the key */
+    obj->has_own_labels = own > 0;
     obj->is_partial = p->is_partial;
     char *to = (char *)obj + strings_at;
     if (p->namespace.size) {
@@ -268,6 +273,8 @@ static ki_status build(ki_object_format *format, parts *p, ki_object **ret_obj, 
     to = stpcpy(to, p->name.data) + 1;
     to = stpcpy(to, p->uid.data) + 1;
     to = stpcpy(to, p->resource_version.data) + 1;
+    if (own)
+        to = ki_object_group_write_own(group, &common, to);
     if (format->view && p->root)
         to = write_view(format, obj, p, strings_at, to);
     obj->body_at = (uint32_t)(to - (char *)obj);
@@ -623,10 +630,12 @@ static bool is_in(const char *text, const void *block, size_t size) {
     return (uintptr_t)text - (uintptr_t)block < size;
 }
 
-/* Returns true if the text is that of the object or of its group. */
+/* Returns true if the text is that of the object or of its groups. */
 static bool is_own(const ki_object *obj, const char *text) {
-    const ki_object_group *group = obj->group, *base = group->base;
-    return is_in(text, obj, obj->body_at) || is_in(text, group, group->size) || (base && is_in(text, base, base->size));
+    bool is_it = is_in(text, obj, obj->body_at);
+    for (const ki_object_group *group = obj->group; group && !is_it; group = group->base)
+        is_it = is_in(text, group, group->size);
+    return is_it;
 }
 
 void ki_object_each_text(const ki_object *obj, void (*visit)(const char *text, void *user), void *user) {

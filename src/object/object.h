@@ -24,8 +24,10 @@ struct ki_object {
     uint32_t body_size : 31; /* bytes of JSON, also if it is packed; 0: a digest of 8 bytes stands for the content */
     uint32_t is_packed : 1;  /* body.h */
     ki_object_group *group;  /* owned reference; it has the format */
-    uint32_t key_at : 31;    /* the name is its end, behind the group's namespace; uid and resource version follow */
-    uint32_t is_partial : 1; /* metadata alone (KI_KEEP_METADATA), or what a transform made of that */
+    /* Of the key: the name is its end, behind the group's namespace. Uid, resource version and own labels follow. */
+    uint32_t key_at : 30;
+    uint32_t has_own_labels : 1; /* whose values differ from those of the group */
+    uint32_t is_partial : 1;     /* metadata alone (KI_KEEP_METADATA), or what a transform made of that */
     uint32_t body_at;
 };
 
@@ -48,7 +50,6 @@ struct ki_object_format {
     ki_group_table groups;
     /* The loop's. */
     ki_body_packer packer;
-    /* Then `seen` of the groups, if there is a view. */
 };
 
 static inline ki_object_format *ki_format_of(const ki_object *obj) {
@@ -58,6 +59,12 @@ static inline ki_object_format *ki_format_of(const ki_object *obj) {
 /* Returns the JSON of an object that is not packed; empty for one without its content. */
 static inline ki_str ki_object_plain_body(const ki_object *obj) {
     return (ki_str){ (const char *)obj + obj->body_at, obj->body_size };
+}
+
+/* Returns the labels of the object that its group does not have (ki_object_group_value); NULL: none. */
+static inline const char *ki_object_own_labels(const ki_object *obj) {
+    const char *version = obj->has_own_labels ? ki_object_resource_version(obj) : NULL;
+    return version ? version + strlen(version) + 1 : NULL;
 }
 
 /* Returns the digest of the content, without kind and apiVersion at its beginning. Equal contents have the same one. */

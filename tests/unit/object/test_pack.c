@@ -152,7 +152,7 @@ static bool is_inside(const ki_object *obj, const void *part) {
 /* The node's name in the view of such objects is one text, which each of them has a reference to. */
 TEST(packed_objects_share_the_texts_of_their_views) {
     enum {
-        COUNT = 2 * KI_TEXT_OBJECTS
+        COUNT = 2 * KI_GROUP_OBJECTS
     };
     ki_object_format *format = NULL;
     ki_object *packed[COUNT];
@@ -196,6 +196,27 @@ TEST(the_view_of_a_packed_object_is_its_own) {
     assert_int_equal(containers[1].args.count, 0);
     assert_string_equal(view->images.items[1], "j:1");
     assert_string_equal(ki_string_map_get(&view->labels, "tier"), "front");
+    end(&s);
+}
+
+TEST(a_packed_object_has_the_labels_that_only_it_has) {
+    stage s;
+    char json[sizeof pod];
+    ki_object *plain = NULL;
+    begin(&s, &ki_allocator_default, pod);
+    memcpy(json, pod, sizeof pod);
+    memcpy(strstr(json, "front"), "stern", 5);
+    assert_int_equal(ki_object_format_read(s.format, json, strlen(json), &plain, NULL), KI_OK);
+    ki_object *packed = ki_object_pack(ki_object_ref(plain));
+    assert_true(ki_object_is_packed(packed));
+    assert_same_json(plain, packed);
+    ki_object_unref(plain); /* nothing may point into it */
+    const struct pod *view = ki_object_view(packed);
+    assert_true(is_inside(packed, view->labels.items));
+    assert_ptr_equal(ki_string_map_get(&view->labels, "tier"), ki_object_label(packed, "tier"));
+    assert_string_equal(ki_object_label(packed, "tier"), "stern");
+    assert_string_equal(view->node, "node-1");
+    ki_object_unref(packed);
     end(&s);
 }
 

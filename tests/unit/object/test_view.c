@@ -313,6 +313,35 @@ TEST(a_view_has_no_copy_of_what_the_header_has) {
     }
 }
 
+TEST(a_view_has_the_labels_that_only_its_object_has) {
+    struct twice {
+        ki_string_map labels, again;
+        const char *app;
+    };
+    static const ki_field fields[] = { KI_FIELD(struct twice, labels, "metadata.labels"),
+                                       KI_FIELD(struct twice, again, "metadata.labels"),
+                                       KI_FIELD(struct twice, app, "metadata.labels['example.com/app']"),
+                                       KI_FIELD_END };
+    ki_object_format *format = NULL;
+    assert_int_equal(ki_object_format_new(NULL, &KI_OBJECT_FORMAT_OPTIONS(.view = fields), &format, NULL), KI_OK);
+    ki_object *base = make_headed(format, HEADED("{\"example.com/app\":\"web\",\"b\":\"1\",\"c\":\"2\"}")),
+              *own = make_headed(format, HEADED("{\"example.com/app\":\"db\",\"b\":\"1\",\"c\":\"3\"}"));
+    const struct twice *view = ki_object_view(own);
+    assert_ptr_equal(own->group, base->group);
+    assert_ptr_equal(view->labels.items, view->again.items);
+    assert_int_equal(view->labels.count, 3);
+    assert_string_equal(ki_string_map_get(&view->labels, "example.com/app"), "db");
+    assert_string_equal(ki_string_map_get(&view->labels, "b"), "1");
+    assert_string_equal(ki_string_map_get(&view->again, "c"), "3");
+    assert_ptr_equal(view->app, ki_object_label(own, "example.com/app"));
+    assert_ptr_equal(view->app, view->labels.items[0].value);
+    assert_string_equal(((const struct twice *)ki_object_view(base))->app, "web");
+    ki_object_unref(base);
+    assert_string_equal(ki_string_map_get(&view->labels, "b"), "1");
+    ki_object_unref(own);
+    ki_object_format_unref(format);
+}
+
 /* A transform's JSON can have an identity of its own, which the object does not take. */
 TEST(a_view_has_the_texts_of_its_own_json) {
     ki_object_format *format = NULL;
@@ -404,8 +433,8 @@ TEST(a_text_of_several_objects_is_kept_once) {
     for (int i = 0; i < COUNT; i++)
         objects[i] = make_placed(format, (char[]){ (char)('a' + i), '\0' }, "node-1", "80");
     assert_ptr_not_equal(node_of(objects[0]), node_of(objects[1]));
-    for (int i = KI_TEXT_OBJECTS; i < COUNT; i++)
-        assert_ptr_equal(node_of(objects[i]), node_of(objects[KI_TEXT_OBJECTS - 1]));
+    for (int i = KI_GROUP_OBJECTS; i < COUNT; i++)
+        assert_ptr_equal(node_of(objects[i]), node_of(objects[KI_GROUP_OBJECTS - 1]));
     size_t bytes = ki_object_format_group_bytes(format);
     assert_int_equal(bytes, objects[0]->group->size + objects[0]->group->size - sizeof "v1Pod" + sizeof "node-1");
     ki_object *next = make_placed(format, "f", "node-1", "\"http\""); /* another state of an object */
