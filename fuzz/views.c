@@ -175,8 +175,9 @@ static void check_item(items *all, const char *name, const ki_value *value) {
     } else if (value->type != KI_VALUE_STRING) {
         return;
     } else if (all->type == KI_FIELD_TYPE_STRING_MAP) {
-        fuzz_check(all->count < all->m->map.count && strcmp(all->m->map.items[all->count].name, name) == 0);
-        fuzz_check(is_string(all->m->map.items[all->count].value, value));
+        const char *item_name = NULL, *item = NULL;
+        fuzz_check(ki_string_map_at(&all->m->map, all->count, &item_name, &item) && strcmp(item_name, name) == 0);
+        fuzz_check(is_string(item, value));
     } else {
         fuzz_check(all->count < all->m->strings.count && is_string(all->m->strings.items[all->count], value));
     }

@@ -93,7 +93,7 @@ typedef struct ki_string_pair {
 
 /* The members of an object whose values are strings, in the server's order. Others are skipped. */
 typedef struct ki_string_map {
-    const ki_string_pair *items;
+    const void *of_; /* internal */
     size_t count;
 } ki_string_map;
 
@@ -101,6 +101,9 @@ KI_BEGIN_DECLS
 
 /* Returns the value under `name`; NULL if there is none. Ownership: borrowed from the object. Threads: any. */
 KI_API const char *ki_string_map_get(const ki_string_map *map, const char *name);
+/* Gets the member number `index`, counted from 0. Returns false past the last. Ownership, Threads: as
+ * ki_string_map_get. */
+KI_API bool ki_string_map_at(const ki_string_map *map, size_t index, const char **ret_name, const char **ret_value);
 
 KI_END_DECLS
 

@@ -226,8 +226,7 @@ static char *write_view(ki_object_format *format, ki_object *obj, const parts *p
                    [KI_VIEW_RESOURCE_VERSION] = ki_object_resource_version(obj),
                    [KI_VIEW_API_VERSION] = ki_object_api_version(obj),
                    [KI_VIEW_KIND] = ki_object_kind(obj) },
-        .group = obj->group,
-        .own_labels = ki_object_own_labels(obj),
+        .obj = obj,
     };
     ki_view_fill(format->view, p->root, &p->view, (char *)obj + KI_OBJECT_VIEW_AT, &room);
     if (room.fits & ~atomic_load_explicit(&format->fits, memory_order_relaxed))
@@ -246,8 +245,6 @@ static ki_status build(ki_object_format *format, parts *p, ki_object **ret_obj, 
     ki_object_group *group = ki_object_group_get(format, &common, &own);
     if (!group)
         return ki_error_no_memory(err, "storing an object");
-    if (own && ki_object_format_has_labels(format))
-        p->view.arrays += group->label_count * sizeof(ki_string_pair);
     size_t strings_at = KI_OBJECT_VIEW_AT + view_size + p->view.arrays;
     size_t key_size = p->namespace.size + (p->namespace.size > 0) + p->name.size;
     size_t strings = key_size + 1 + p->uid.size + 1 + p->resource_version.size + 1 + own + p->view.strings;
@@ -654,13 +651,15 @@ static void add_text(const char *text, void *user) {
 }
 
 uint64_t ki_object_fingerprint(const ki_object *obj, size_t size) {
-    size_t from = sizeof obj->refs, group_from = offsetof(ki_object_group, kind_at);
-    const ki_object_group *group = obj->group;
-    uint64_t hash = ki_hash((const char *)group + group_from, group->size - group_from, 0);
-    for (size_t i = 0; group->base && i < group->label_count; i++) { /* not what the base alone has */
-        const ki_string_pair *label = &group->labels[i];
-        hash = ki_hash(label->name, strlen(label->name), hash);
-        hash = ki_hash(label->value, strlen(label->value), hash);
+    size_t from = sizeof obj->refs;
+    uint64_t hash = 0;
+    const char *name, *value;
+    add_text(ki_object_api_version(obj), &hash);
+    add_text(ki_object_kind(obj), &hash);
+    add_text(ki_object_namespace(obj), &hash);
+    for (size_t i = 0; ki_object_label_at(obj, i, &name, &value); i++) {
+        add_text(name, &hash);
+        add_text(value, &hash);
     }
     ki_object_each_text(obj, add_text, &hash);
     return ki_hash((const char *)obj + from, size - from, hash);

@@ -7,6 +7,7 @@
 #include "src/base/rfc3339.h"
 #include "src/object/group.h"
 #include "src/object/path.h"
+#include "src/object/string_map.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -59,7 +60,7 @@ static size_t size_of_type(ki_field_type type) {
     case KI_FIELD_TYPE_STRING_LIST:
     case KI_FIELD_TYPE_STRING_MAP:
     case KI_FIELD_TYPE_LIST:
-        return sizeof(ki_list); /* all three are a pointer and a count */
+        return sizeof(ki_list); /* all three are a pointer and a count, in this order */
     case KI_FIELD_TYPE_END:
         break;
     }
@@ -285,11 +286,10 @@ static const char *shared_text(const member *m, yyjson_val *value, const ki_view
         return i < KI_VIEW_TEXT_COUNT ? room->texts[i] : NULL;
     }
     const ki_path_step *name = ki_path_step_at(m->path, 2);
-    for (size_t i = 0; i < room->group->label_count; i++) {
-        if (!ki_str_equals((ki_str){ name->name, name->name_size }, room->group->labels[i].name))
-            continue;
-        const char *text = ki_object_group_value(room->group, room->own_labels, i);
-        if (strcmp(text, yyjson_get_str(value)) == 0) /* a name can be there twice: without what follows its zero */
+    const char *label, *text;
+    for (size_t i = 0; ki_object_label_at(room->obj, i, &label, &text); i++) {
+        /* A name can be there twice: without what follows its zero character. */
+        if (ki_str_equals((ki_str){ name->name, name->name_size }, label) && strcmp(text, yyjson_get_str(value)) == 0)
             return text;
     }
     return NULL; /* does not happen: the header has all labels */
@@ -650,32 +650,16 @@ static void fill_list(const member *of, yyjson_val *root, char *to, ki_view_room
         room->fits |= of->bit;
 }
 
-/* Returns all labels: the group's array, or one that is written once for the object, if it has own labels. */
-static const ki_string_pair *pairs_of(ki_view_room *room) {
-    const ki_object_group *group = room->group;
-    if (!room->own_labels)
-        return group->labels;
-    if (room->own_pairs)
-        return room->own_pairs;
-    ki_string_pair *pairs = (ki_string_pair *)(void *)room->arrays;
-    room->arrays += group->label_count * sizeof *pairs;
-    for (size_t i = 0; i < group->label_count; i++)
-        pairs[i] = (ki_string_pair){ group->labels[i].name, ki_object_group_value(group, room->own_labels, i) };
-    room->own_pairs = pairs;
-    return pairs;
-}
-
 static void fill_labels(const member *of, yyjson_val *root, char *to, ki_view_room *room) {
     yyjson_val *labels = ki_path_find(of->path, root);
+    const ki_string_map map = ki_string_map_of_labels(room->obj);
     if (yyjson_is_obj(labels)) {
         room->fits |= of->bit;
-        note_misfits(room, of, yyjson_obj_size(labels) - room->group->label_count);
+        note_misfits(room, of, yyjson_obj_size(labels) - map.count);
     } else {
         note_misfits(room, of, labels && !yyjson_is_null(labels));
     }
-    const ki_string_map map = { .items = pairs_of(room), .count = room->group->label_count };
-    if (map.count)
-        memcpy(to, &map, sizeof map);
+    memcpy(to, &map, sizeof map);
 }
 
 /* `needs` is NULL in the structs of a list. */
@@ -755,15 +739,15 @@ typedef struct moving {
     size_t size;
 } moving;
 
-/* Moves the pointer at `at`. Returns it; NULL, and pointers to elsewhere, stay: then returns NULL. */
+/* Moves the pointer at `at`. NULL, and pointers to elsewhere, stay. */
 static void *move_pointer(const moving *m, char *at) {
     const char *pointer;
     memcpy(&pointer, at, sizeof pointer);
     uintptr_t offset = (uintptr_t)pointer - (uintptr_t)m->from;
-    if (offset >= m->size)
-        return NULL;
-    pointer = m->base + offset;
-    memcpy(at, &pointer, sizeof pointer);
+    if (offset < m->size) {
+        pointer = m->base + offset;
+        memcpy(at, &pointer, sizeof pointer);
+    }
     return (void *)(uintptr_t)pointer; /* the arrays of a copy may be written to */
 }
 
@@ -773,7 +757,7 @@ static void move_list(const moving *m, const member *of, char *to) {
     char *item = move_pointer(m, to + offsetof(ki_list, items));
     size_t count, size = item_size(of);
     memcpy(&count, to + offsetof(ki_list, count), sizeof count);
-    for (size_t i = 0; item && i < count; i++, item += size) {
+    for (size_t i = 0; i < count; i++, item += size) {
         if (of->type == KI_FIELD_TYPE_LIST) {
             move_members(m, of->elements, item);
             continue;
@@ -787,7 +771,9 @@ static void move_list(const moving *m, const member *of, char *to) {
 static void move_members(const moving *m, const ki_view *view, char *to) {
     for (size_t i = 0; i < view->count; i++) {
         const member *of = &view->members[i];
-        if (is_many(of->type))
+        if (of->shared == SHARED_LABELS)
+            (void)move_pointer(m, to + of->offset); /* to the object */
+        else if (is_many(of->type))
             move_list(m, of, to + of->offset);
         else if (is_text(of->type))
             (void)move_pointer(m, to + of->offset);
@@ -796,12 +782,4 @@ static void move_members(const moving *m, const ki_view *view, char *to) {
 
 void ki_view_move(const ki_view *view, void *to, const char *from, const char *base, size_t size) {
     move_members(&(moving){ from, base, size }, view, to);
-}
-
-const char *ki_string_map_get(const ki_string_map *map, const char *name) {
-    for (size_t i = 0; map && name && i < map->count; i++) {
-        if (strcmp(map->items[i].name, name) == 0)
-            return map->items[i].value;
-    }
-    return NULL;
 }

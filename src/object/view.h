@@ -52,9 +52,7 @@ typedef struct ki_view_room {
     char *arrays;
     char *strings;
     const char *texts[KI_VIEW_TEXT_COUNT]; /* of the header */
-    const struct ki_object_group *group;   /* of the object */
-    const char *own_labels;                /* of the object; NULL: none */
-    const ki_string_pair *own_pairs;       /* all labels of an object that has own ones; NULL: not written yet */
+    const ki_object *obj;                  /* which has the labels */
     size_t mismatches;                     /* values of another type, or out of range */
     uint64_t fits, misfits;                /* bits of the view's first fields that had a value or null; a mismatch */
 } ki_view_room;

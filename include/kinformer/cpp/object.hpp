@@ -204,11 +204,45 @@ inline const char *const *begin(const ki_string_list &strings) noexcept {
 inline const char *const *end(const ki_string_list &strings) noexcept {
     return strings.items + strings.count;
 }
-inline const ki_string_pair *begin(const ki_string_map &map) noexcept {
-    return map.items;
+namespace kinformer_detail {
+/* An input iterator over the pairs of a map. */
+class map_iterator {
+public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = ki_string_pair;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const ki_string_pair *;
+    using reference = ki_string_pair;
+    map_iterator() noexcept : map_{ nullptr, 0 }, index_(0) {}
+    map_iterator(const ki_string_map &map, size_t index) noexcept : map_(map), index_(index) {}
+    ki_string_pair operator*() const noexcept {
+        ki_string_pair pair = { nullptr, nullptr };
+        ki_string_map_at(&map_, index_, &pair.name, &pair.value);
+        return pair;
+    }
+    map_iterator &operator++() noexcept {
+        ++index_;
+        return *this;
+    }
+    map_iterator operator++(int) noexcept {
+        map_iterator before = *this;
+        ++index_;
+        return before;
+    }
+    friend bool operator==(const map_iterator &a, const map_iterator &b) noexcept { return a.index_ == b.index_; }
+    friend bool operator!=(const map_iterator &a, const map_iterator &b) noexcept { return a.index_ != b.index_; }
+
+private:
+    ki_string_map map_;
+    size_t index_;
+};
+} // namespace kinformer_detail
+
+inline kinformer_detail::map_iterator begin(const ki_string_map &map) noexcept {
+    return { map, 0 };
 }
-inline const ki_string_pair *end(const ki_string_map &map) noexcept {
-    return map.items + map.count;
+inline kinformer_detail::map_iterator end(const ki_string_map &map) noexcept {
+    return { map, map.count };
 }
 
 #endif

@@ -225,8 +225,11 @@ static void assert_same_view(const wide_view *a, const wide_view *b) {
     assert_int_equal(a->number, b->number);
     assert_int_equal(a->has_ports, b->has_ports);
     assert_int_equal(a->data.count, b->data.count);
-    for (size_t i = 0; i < a->data.count; i++)
-        assert_same_text(a->data.items[i].value, b->data.items[i].value);
+    const char *of_a = NULL, *of_b = NULL;
+    for (size_t i = 0; ki_string_map_at(&a->data, i, NULL, &of_a); i++) {
+        assert_true(ki_string_map_at(&b->data, i, NULL, &of_b));
+        assert_same_text(of_a, of_b);
+    }
     assert_int_equal(a->names.count, b->names.count);
     for (size_t i = 0; i < a->names.count; i++)
         assert_same_text(a->names.items[i], b->names.items[i]);

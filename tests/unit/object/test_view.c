@@ -289,6 +289,7 @@ TEST(a_view_has_no_copy_of_what_the_header_has) {
         ki_object_format_set_keep(format, keeps[i]);
         ki_object *obj = make_headed(format, json), *other = make_headed(format, json);
         const struct headed *view = ki_object_view(obj), *others = ki_object_view(other);
+        const char *name = NULL;
         assert_ptr_equal(view->name, ki_object_name(obj));
         assert_ptr_equal(view->namespace, ki_object_namespace(obj));
         assert_ptr_equal(view->uid, ki_object_uid(obj));
@@ -299,9 +300,10 @@ TEST(a_view_has_no_copy_of_what_the_header_has) {
         assert_string_equal(view->app, "web");
         assert_string_equal(view->number, "7");
         assert_null(view->none);
-        assert_ptr_equal(view->labels.items, others->labels.items);
+        assert_ptr_equal(ki_string_map_get(&view->labels, "b"), ki_string_map_get(&others->labels, "b"));
         assert_int_equal(view->labels.count, 2);
-        assert_string_equal(view->labels.items[0].name, "example.com/app");
+        assert_true(ki_string_map_at(&view->labels, 0, &name, NULL));
+        assert_string_equal(name, "example.com/app");
         assert_string_equal(ki_string_map_get(&view->labels, "b"), "");
         assert_int_equal(view->annotations.count, 1);
         assert_string_equal(ki_string_map_get(&view->annotations, "example.com/app"), "web");
@@ -327,14 +329,18 @@ TEST(a_view_has_the_labels_that_only_its_object_has) {
     ki_object *base = make_headed(format, HEADED("{\"example.com/app\":\"web\",\"b\":\"1\",\"c\":\"2\"}")),
               *own = make_headed(format, HEADED("{\"example.com/app\":\"db\",\"b\":\"1\",\"c\":\"3\"}"));
     const struct twice *view = ki_object_view(own);
+    const char *name = NULL, *value = NULL;
     assert_ptr_equal(own->group, base->group);
-    assert_ptr_equal(view->labels.items, view->again.items);
     assert_int_equal(view->labels.count, 3);
+    assert_true(ki_string_map_at(&view->again, 2, &name, &value));
+    assert_string_equal(name, "c");
+    assert_ptr_equal(value, ki_object_label(own, "c"));
+    assert_false(ki_string_map_at(&view->labels, 3, &name, &value));
     assert_string_equal(ki_string_map_get(&view->labels, "example.com/app"), "db");
     assert_string_equal(ki_string_map_get(&view->labels, "b"), "1");
     assert_string_equal(ki_string_map_get(&view->again, "c"), "3");
     assert_ptr_equal(view->app, ki_object_label(own, "example.com/app"));
-    assert_ptr_equal(view->app, view->labels.items[0].value);
+    assert_ptr_equal(view->app, ki_string_map_get(&view->labels, "example.com/app"));
     assert_string_equal(((const struct twice *)ki_object_view(base))->app, "web");
     ki_object_unref(base);
     assert_string_equal(ki_string_map_get(&view->labels, "b"), "1");
@@ -389,7 +395,7 @@ TEST(labels_of_a_view_can_be_anything) {
         ki_object *obj = make_headed(format, rows[i].json);
         const struct headed *view = ki_object_view(obj);
         assert_int_equal(view->labels.count, rows[i].count);
-        assert_int_equal(view->labels.items != NULL, rows[i].count > 0);
+        assert_int_equal(ki_string_map_at(&view->labels, 0, NULL, NULL), rows[i].count > 0);
         if (rows[i].app)
             assert_string_equal(view->app, rows[i].app);
         else
