@@ -10,10 +10,6 @@
 
 #include <string.h>
 
-static ki_str packed_bytes(const ki_packed_body *packed) {
-    return (ki_str){ packed->bytes, packed->size };
-}
-
 static ki_status fail(const ki_object *obj, ki_status status, ki_error *err) {
     if (status == KI_ERR_NO_MEMORY)
         return ki_error_no_memory(err, "reading an object");
@@ -25,7 +21,7 @@ static ki_status open_packed(const ki_object *obj, ki_body *ret_body) {
     KI_ASSERT(obj->is_packed);
     const ki_packed_body *packed = ki_object_packed_body(obj);
     *ret_body = (ki_body){ .unpacked = NULL };
-    ki_status status = ki_body_codec_open(packed->codec, packed_bytes(packed), obj->body_size, &ret_body->unpacked);
+    ki_status status = ki_packed_body_open(packed, obj->body_size, &ret_body->unpacked);
     if (!status)
         ret_body->text = (ki_str){ ret_body->unpacked->text, obj->body_size };
     return status;
@@ -50,8 +46,7 @@ ki_body ki_body_open_surely(const ki_object *obj) {
     ki_body body;
     if (open_packed(obj, &body) != KI_ERR_NO_MEMORY)
         return body;
-    const ki_packed_body *packed = ki_object_packed_body(obj);
-    const char *text = ki_body_codec_unpack_reserve(packed->codec, packed_bytes(packed), obj->body_size);
+    const char *text = ki_packed_body_open_reserve(ki_object_packed_body(obj), obj->body_size);
     body.is_reserve = text != NULL;
     if (text)
         body.text = (ki_str){ text, obj->body_size };
@@ -61,9 +56,9 @@ ki_body ki_body_open_surely(const ki_object *obj) {
 void ki_body_close(const ki_object *obj, const ki_body *body) {
     KI_ASSERT(!body->is_reserve || !body->unpacked);
     if (body->is_reserve)
-        ki_body_codec_unpack_end(ki_object_packed_body(obj)->codec);
+        ki_packed_body_end(ki_object_packed_body(obj));
     else if (body->unpacked)
-        ki_body_codec_close(ki_object_packed_body(obj)->codec, body->unpacked);
+        ki_packed_body_close(ki_object_packed_body(obj), body->unpacked);
 }
 
 ki_str ki_body_metadata(const ki_body *body, ki_str name) {
@@ -77,12 +72,10 @@ ki_status ki_body_copy(const ki_object *obj, char **ret_text, ki_error *err) {
     if (!text)
         return fail(obj, KI_ERR_NO_MEMORY, err);
     ki_status status = KI_OK;
-    if (obj->is_packed) {
-        const ki_packed_body *packed = ki_object_packed_body(obj);
-        status = ki_body_codec_unpack(packed->codec, packed_bytes(packed), text, size);
-    } else if (size) {
+    if (obj->is_packed)
+        status = ki_packed_body_read(ki_object_packed_body(obj), text, size);
+    else if (size)
         memcpy(text, ki_object_plain_body(obj).data, size);
-    }
     if (status) {
         ki_free(allocator, text);
         return fail(obj, status, err);
@@ -126,7 +119,7 @@ void ki_object_add_memory(const ki_object *obj, ki_object_memory_sum *sum) {
     sum->memory.packed_objects++;
     sum->memory.packed_bodies += body;
     sum->memory.packed_json += obj->body_size;
-    const ki_body_codec *codec = ki_object_packed_body(obj)->codec;
+    const ki_body_codec *codec = ki_object_packed_body(obj)->base->codec;
     add_codec(ki_body_codec_number(codec), ki_body_codec_memory(codec), sum);
 }
 
@@ -134,4 +127,5 @@ void ki_object_format_add_memory(const ki_object_format *format, ki_object_memor
     uint64_t number = atomic_load(&format->packer.codec_number);
     if (number)
         add_codec(number, atomic_load(&format->packer.codec_bytes), sum);
+    sum->memory.dictionaries += atomic_load_explicit(&format->packer.bases.bytes, memory_order_relaxed);
 }

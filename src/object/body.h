@@ -3,16 +3,8 @@
 #define KI_OBJECT_BODY_H
 
 #include "src/base/internal_api.h"
-#include "src/object/body_codec.h"
+#include "src/object/body_base.h"
 #include "src/object/object.h"
-
-/* What a packed object has at its `body_at`. */
-typedef struct ki_packed_body {
-    ki_body_codec *codec; /* owned reference */
-    uint64_t digest;      /* of the content */
-    uint32_t size;        /* of `bytes` */
-    char bytes[];
-} ki_packed_body;
 
 /* An open body. `text` is valid until ki_body_close, at most as long as the object. Empty for an object without its
  * content. Has a closing zero. */

@@ -736,11 +736,11 @@ static void release_text(const char *text, void *user) {
 static void __attribute__((noinline)) free_object(ki_object *owned) {
     ki_object_group *group = owned->group;
     KI_ASSERT(atomic_load(&owned->refs.count) == 0 && atomic_load(&group->refs.count) > 0);
-    ki_body_codec *codec = owned->is_packed ? ki_object_packed_body(owned)->codec : NULL;
+    ki_body_base *base = owned->is_packed ? ki_object_packed_body(owned)->base : NULL;
     ki_object_each_text(owned, release_text, NULL);
     ki_free(&group->format->allocator, owned);
-    if (codec)
-        ki_body_codec_unref(codec);
+    if (base)
+        ki_body_base_unref(base);
     ki_object_group_unref(group);
 }
 

@@ -1,18 +1,22 @@
 /* pack.h: packed objects, which a cache keeps in place of plain ones, and what packs them. A packed object is a second
- * object with the same fields, whose body is packed (body_codec.h). Nothing that a reader gets from it differs. The
- * loop alone calls it; any thread may read what is atomic.
+ * object with the same fields, whose body is packed (body_base.h). Nothing that a reader gets from it differs. The loop
+ * alone calls it; any thread may read what is atomic.
  *
  * The first codec is made once the cache has `pack_from` bytes. The next one is made when the cache has become four
- * times as large, since the first objects may not be typical, or when bodies pack worse than before. Objects keep the
- * codec that they were packed with. */
+ * times as large, since the first objects may not be typical. Objects keep the base, and with it the codec, that they
+ * were packed with. */
 #ifndef KI_OBJECT_PACK_H
 #define KI_OBJECT_PACK_H
 
 #include "src/base/buffer.h"
-#include "src/object/body_codec.h"
+#include "src/object/body_bases.h"
 #include "src/object/format.h"
 
 #include <stdatomic.h>
+
+enum {
+    KI_BODY_PACKED_MAX = 1024 * 1024 /* bytes; larger bodies stay plain */
+};
 
 /* What packs the bodies of one format's objects. */
 typedef struct ki_body_packer {
@@ -20,14 +24,8 @@ typedef struct ki_body_packer {
     size_t pack_from;           /* bytes of the cache from which on bodies are packed */
     ki_body_codec *codec;       /* owned reference; NULL: none yet */
     size_t next_from;           /* bytes of the cache from which on a codec is made */
-    ki_buffer packed;           /* the last body that was packed */
-    /* Packed bodies are counted in windows, one after the other. A window has at least `pack_from` bytes, and as many
-     * as make a codec pack its own size before drift makes the next codec. */
-    size_t window_plain, window_packed;
-    uint32_t window_count; /* bodies of this window */
-    uint32_t windows;      /* since the codec was made */
-    double usual_ratio;    /* packed to plain bytes of the codec's second window */
-    bool has_drifted;      /* bodies pack worse than usual */
+    ki_body_bases bases;        /* of this codec */
+    ki_buffer delta, packed;    /* the last body's */
     /* Any thread (atomic): of `codec`; 0: there is none. Each is true for itself: a reader meanwhile can get the number
      * of one codec and the bytes of the next. */
     _Atomic(uint32_t) codec_bytes;
@@ -40,12 +38,13 @@ void ki_body_packer_free(ki_body_packer *packer);
 
 /* Returns true if a codec is to be made of a cache with this many bytes. */
 bool ki_body_packer_is_due(const ki_body_packer *packer, size_t cache_bytes);
-/* Makes a codec from `samples`, bodies of the cache. Without memory or samples the codec before stays, and the next
- * attempt comes when the cache has grown by a quarter. */
+/* Makes a codec from `samples`, texts as it will pack them. Without memory or samples the codec before stays, and the
+ * next attempt comes when the cache has grown by a quarter. */
 void ki_body_packer_train(ki_body_packer *packer, const ki_str *samples, size_t count, size_t cache_bytes);
-/* Packs a body into `packer->packed`. Errors: KI_ERR_NOT_FOUND (it stays plain: there is no codec, or nothing is
- * saved), KI_ERR_NO_MEMORY. */
-ki_status ki_body_packer_pack(ki_body_packer *packer, ki_str body);
+/* Packs the body of the object with this key: `packer->delta` has its delta and `packer->packed` what is kept of that,
+ * with the same size if it is the delta itself. Returns the base, borrowed. Errors: KI_ERR_NOT_FOUND (the body stays
+ * plain: there is no codec, or nothing is saved), KI_ERR_NO_MEMORY. */
+ki_status ki_body_packer_pack(ki_body_packer *packer, ki_str key, ki_str body, ki_body_base **ret_base);
 
 /* Has objects of this format packed once the cache has `pack_from` bytes. Before the first object. */
 void ki_object_format_set_pack(ki_object_format *format, ki_body_contexts *contexts, size_t pack_from);

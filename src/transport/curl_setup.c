@@ -97,12 +97,19 @@ static const char *environment(const char *name) {
     return value && value[0] ? value : NULL;
 }
 
+static bool is_tls(const char *url) {
+    return strncasecmp(url, "https:", 6) == 0;
+}
+
 /* Reads the system's authorities from the places that the environment names, as Go's crypto/x509 (root_unix.go):
- * SSL_CERT_FILE replaces the system's file, SSL_CERT_DIR its folders, and the other one stays. */
+ * SSL_CERT_FILE replaces the system's file, SSL_CERT_DIR its folders, and the other one stays. Reads nothing for plain
+ * HTTP. */
 static ki_status read_authorities(ki_curl_identity *identity, ki_error *err) {
     const ki_config *config = identity->config;
     const char *file = environment("SSL_CERT_FILE"), *folders = environment("SSL_CERT_DIR");
     if (config->ca.data || config->insecure_skip_tls_verify || (!file && !folders))
+        return KI_OK;
+    if (!is_tls(identity->server) && !is_tls(identity->proxy.data))
         return KI_OK;
     CURL *easy = file ? NULL : curl_easy_init();
     char *system_file = NULL; /* libcurl's own; a blob of authorities replaces it */

@@ -1,0 +1,192 @@
+/* body_bases.c: see body_bases.h. */
+#include "src/object/body_bases.h"
+
+#include "src/base/list.h"
+#include "src/base/memory.h"
+#include "src/object/body_delta.h"
+
+enum {
+    PARTS_LEFT_OUT = 2, /* of a name: what a ReplicaSet and its Deployment, or a Job and its CronJob add */
+    SWEEP_MIN = 64
+};
+
+void ki_body_bases_init(ki_body_bases *bases, const ki_allocator *allocator) {
+    *bases = (ki_body_bases){ .allocator = allocator, .sweep_at = SWEEP_MIN };
+    ki_map_init(&bases->by_name, allocator, 0);
+    ki_buffer_init(&bases->scratch, allocator, 0);
+    atomic_init(&bases->bytes, 0);
+}
+
+static void count(ki_body_bases *bases, size_t bytes) {
+    atomic_fetch_add_explicit(&bases->bytes, bytes, memory_order_relaxed);
+}
+
+static void uncount(ki_body_bases *bases, size_t bytes) {
+    atomic_fetch_sub_explicit(&bases->bytes, bytes, memory_order_relaxed);
+}
+
+/* --- texts -------------------------------------------------------------------------------------------------------- */
+
+static void drop_text(ki_body_bases *bases, ki_named_base *named) {
+    if (!named->text)
+        return;
+    KI_LIST_REMOVE(bases->texts, named);
+    ki_free(bases->allocator, named->text);
+    named->text = NULL;
+    bases->text_bytes -= named->base->size;
+    uncount(bases, named->base->size);
+}
+
+static void add_text(ki_body_bases *bases, ki_named_base *named, char *text) {
+    named->text = text;
+    KI_LIST_PREPEND(bases->texts, named);
+    bases->text_bytes += named->base->size;
+    count(bases, named->base->size);
+    while (bases->text_bytes > KI_BODY_TEXTS_MAX && bases->texts->previous != named)
+        drop_text(bases, bases->texts->previous);
+}
+
+static ki_status read_text(ki_body_bases *bases, ki_named_base *named) {
+    if (named->text) {
+        KI_LIST_REMOVE(bases->texts, named);
+        KI_LIST_PREPEND(bases->texts, named);
+        return KI_OK;
+    }
+    char *text = ki_alloc(bases->allocator, named->base->size);
+    ki_status status = text ? ki_body_base_read(named->base, text) : KI_ERR_NO_MEMORY;
+    if (status)
+        ki_free(bases->allocator, text);
+    else
+        add_text(bases, named, text);
+    return status;
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+ki_str ki_body_bases_name(ki_str key) {
+    const char *slash = memchr(key.data, '/', key.size);
+    size_t begin = slash ? (size_t)(slash - key.data) + 1 : 0;
+    const char *dot = memchr(key.data + begin, '.', key.size - begin);
+    ki_str name = { key.data, dot ? (size_t)(dot - key.data) : key.size };
+    for (size_t i = 0, end = name.size; i < PARTS_LEFT_OUT; i++) {
+        while (end > begin && name.data[end - 1] != '-')
+            end--;
+        if (end <= begin + 1)
+            break;
+        name.size = --end;
+    }
+    return name;
+}
+
+static void free_named(ki_body_bases *bases, ki_named_base *named) {
+    drop_text(bases, named);
+    ki_body_base_unref(named->base);
+    uncount(bases, sizeof *named + named->name_size);
+    ki_free(bases->allocator, named);
+}
+
+static void remove_named(ki_body_bases *bases, ki_named_base *named) {
+    (void)ki_map_remove(&bases->by_name, (ki_str){ named->name, named->name_size });
+    free_named(bases, named);
+}
+
+/* Frees the bases that no object has any more. */
+static void sweep(ki_body_bases *bases) {
+    size_t cursor = 0;
+    ki_str name;
+    void *value;
+    ki_named_base *unused = NULL;
+    while (ki_map_next(&bases->by_name, &cursor, &name, &value)) {
+        ki_named_base *named = value;
+        if (named->text || !ki_refcount_is_one(&named->base->refs))
+            continue;
+        named->next = unused; /* without a text it is in no list */
+        unused = named;
+    }
+    while (unused) {
+        ki_named_base *named = unused;
+        unused = named->next;
+        remove_named(bases, named);
+    }
+    bases->sweep_at = 2 * bases->by_name.count + SWEEP_MIN;
+}
+
+static ki_status add_named(ki_body_bases *bases, ki_str name, ki_body_base *base, char *text) {
+    if (bases->by_name.count >= bases->sweep_at)
+        sweep(bases);
+    ki_named_base *named = ki_alloc(bases->allocator, sizeof *named + name.size);
+    if (!named)
+        return KI_ERR_NO_MEMORY;
+    *named = (ki_named_base){ .name_size = (uint32_t)name.size };
+    memcpy(named->name, name.data, name.size);
+    if (ki_map_put(&bases->by_name, (ki_str){ named->name, name.size }, named, NULL)) {
+        ki_free(bases->allocator, named);
+        return KI_ERR_NO_MEMORY;
+    }
+    count(bases, sizeof *named + name.size);
+    named->base = base;
+    add_text(bases, named, text);
+    return KI_OK;
+}
+
+/* Makes a base of a body that has no name in the map. */
+static ki_status make_base(ki_body_bases *bases, ki_body_codec *codec, ki_str name, ki_str body) {
+    ki_body_base *base = NULL;
+    ki_status status = ki_body_base_new(codec, body, &bases->bytes, &bases->scratch, &base);
+    char *text = status ? NULL : ki_strndup(bases->allocator, body.data, body.size);
+    if (!status)
+        status = text ? add_named(bases, name, base, text) : KI_ERR_NO_MEMORY;
+    if (status && base)
+        ki_body_base_unref(base);
+    if (status)
+        ki_free(bases->allocator, text);
+    return status;
+}
+
+void ki_body_bases_clear(ki_body_bases *bases) {
+    size_t cursor = 0;
+    ki_str name;
+    void *value;
+    while (ki_map_next(&bases->by_name, &cursor, &name, &value))
+        free_named(bases, value);
+    ki_map_clear(&bases->by_name);
+    ki_map_free(&bases->by_name);
+    bases->sweep_at = SWEEP_MIN;
+}
+
+void ki_body_bases_free(ki_body_bases *bases) {
+    ki_body_bases_clear(bases);
+    ki_buffer_free(&bases->scratch);
+}
+
+/* --- deltas ------------------------------------------------------------------------------------------------------- */
+
+static void write_delta(const ki_named_base *named, ki_str body, ki_buffer *delta) {
+    delta->size = ki_body_delta_write((ki_str){ named->text, named->base->size }, body, delta->data);
+}
+
+ki_status ki_body_bases_delta(ki_body_bases *bases, ki_body_codec *codec, ki_str key, ki_str body, ki_buffer *ret_delta,
+                              ki_body_base **ret_base) {
+    const bool is_small = body.size <= KI_BODY_SMALL;
+    const ki_str name = is_small ? KI_STR("") : ki_body_bases_name(key);
+    ki_named_base *named = ki_map_get(&bases->by_name, name);
+    ret_delta->size = 0;
+    ki_status status = ki_buffer_reserve(ret_delta, ki_body_delta_max(body.size));
+    if (!status && named)
+        status = read_text(bases, named);
+    if (status)
+        return status;
+    if (named)
+        write_delta(named, body, ret_delta);
+    if (!named || (!is_small && ret_delta->size > body.size / 2)) {
+        if (named)
+            remove_named(bases, named);
+        status = make_base(bases, codec, name, body);
+        if (status)
+            return status;
+        named = ki_map_get(&bases->by_name, name);
+        write_delta(named, body, ret_delta);
+    }
+    *ret_base = named->base;
+    return KI_OK;
+}
