@@ -73,6 +73,7 @@ typedef struct options {
     int64_t resync_ms;
     bool changes_only;
     bool until_synced;
+    bool memory;
     int64_t count;
     bool quiet;
     bool verbose;

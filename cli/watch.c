@@ -3,6 +3,7 @@
 #include "exec.h"
 #include "flags.h"
 #include "line.h"
+#include "memory.h"
 #include "output.h"
 #include "printer.h"
 
@@ -113,7 +114,7 @@ static void print_event(target *t, const ki_event *event, change_type type) {
     session *s = t->session;
     watch *w = watch_of(t);
     bool is_shown = true;
-    if (s->done || (event->is_in_initial_list && s->options->changes_only))
+    if (s->done || s->options->memory || (event->is_in_initial_list && s->options->changes_only))
         return;
     if (w->session.exec)
         queue_event(w, t, event, type);
@@ -191,13 +192,19 @@ static void on_synced(ki_informer *informer, void *user) {
     t->synced = true;
     if (s->done)
         return;
-    if (watch_of(t)->printer.format == FORMAT_JSON && !watch_of(t)->is_silent)
+    if (watch_of(t)->printer.format == FORMAT_JSON && !watch_of(t)->is_silent && !s->options->memory)
         print_synced(t);
     char count[32], label[LABEL_MAX];
     if (!s->options->quiet)
         say(s->command, "%s: synced, %s object%s", session_label(t, label), with_commas(t->initial, count),
             t->initial == 1 ? "" : "s");
-    if (s->options->until_synced && session_has_synced(s))
+    if (!session_has_synced(s))
+        return;
+    if (s->options->memory) {
+        memory_print(s);
+        flush(s);
+    }
+    if (s->options->until_synced || s->options->memory)
         session_end(s, EXIT_OK);
 }
 
@@ -299,6 +306,7 @@ static const flag flags[] = {
          "print nothing for a missing field (default true)"),
     FLAG("changes-only", 0, FLAG_BOOL, changes_only, NULL, "do not print the initial objects"),
     FLAG("until-synced", 0, FLAG_BOOL, until_synced, NULL, "end once the initial objects are printed"),
+    FLAG("memory", 0, FLAG_BOOL, memory, NULL, "print where the memory of the initial objects is, and end"),
     FLAG("count", 0, FLAG_NUMBER, count, "N", "end after N changes; the initial objects do not count"),
     FLAG("resync", 0, FLAG_DURATION, resync_ms, "DURATION", "print every object again after each DURATION"),
     FLAG("timeout", 0, FLAG_DURATION, timeout_ms, "DURATION",

@@ -22,7 +22,7 @@ typedef struct ki_memory {
     size_t shared;        /* what objects have in common: kind, namespace, labels of many */
     size_t plain_bodies;  /* JSON; of an object without its content a digest of 8 bytes */
     size_t packed_bodies; /* packed JSON */
-    size_t dictionaries;  /* those of packed bodies, and the one that the next bodies are packed with */
+    size_t dictionaries;  /* what packed bodies have in common, and what the next bodies are packed with */
     size_t indexes;       /* how objects are found: by key, and by each index */
     /* Beside them. */
     size_t waiting; /* changes that wait for handlers, with the new states; those that the cache has as well, too */

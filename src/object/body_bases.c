@@ -42,7 +42,7 @@ static void add_text(ki_body_bases *bases, ki_named_base *named, char *text) {
     KI_LIST_PREPEND(bases->texts, named);
     bases->text_bytes += named->base->size;
     count(bases, named->base->size);
-    while (bases->text_bytes > KI_BODY_TEXTS_MAX && bases->texts->previous != named)
+    while (bases->text_bytes > bases->texts_max && bases->texts->previous != named)
         drop_text(bases, bases->texts->previous);
 }
 
@@ -143,19 +143,21 @@ static ki_status make_base(ki_body_bases *bases, ki_body_codec *codec, ki_str na
     return status;
 }
 
-void ki_body_bases_clear(ki_body_bases *bases) {
+void ki_body_bases_clear(ki_body_bases *bases, size_t cache_bytes) {
     size_t cursor = 0;
     ki_str name;
     void *value;
     while (ki_map_next(&bases->by_name, &cursor, &name, &value))
         free_named(bases, value);
-    ki_map_clear(&bases->by_name);
     ki_map_free(&bases->by_name);
     bases->sweep_at = SWEEP_MIN;
+    bases->texts_max = cache_bytes / KI_BODY_TEXTS_PART;
+    if (bases->texts_max > KI_BODY_TEXTS_MAX)
+        bases->texts_max = KI_BODY_TEXTS_MAX;
 }
 
 void ki_body_bases_free(ki_body_bases *bases) {
-    ki_body_bases_clear(bases);
+    ki_body_bases_clear(bases, 0);
     ki_buffer_free(&bases->scratch);
 }
 

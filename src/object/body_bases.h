@@ -9,8 +9,9 @@
 #include "src/object/body_base.h"
 
 enum {
-    KI_BODY_SMALL = 1024,          /* bytes of bodies that have one base */
-    KI_BODY_TEXTS_MAX = 512 * 1024 /* bytes of the texts of bases that are not unpacked for each object */
+    KI_BODY_SMALL = 1024,           /* bytes of bodies that have one base */
+    KI_BODY_TEXTS_MAX = 512 * 1024, /* bytes of the texts of bases that are not unpacked for each object */
+    KI_BODY_TEXTS_PART = 8          /* and at most this part of the cache's bytes when the codec was made */
 };
 
 /* A base, and its name. */
@@ -27,14 +28,14 @@ typedef struct ki_body_bases {
     ki_map by_name;
     size_t sweep_at;      /* their number at which those that no object has any more are freed */
     ki_named_base *texts; /* those with a text, the one that was used last first */
-    size_t text_bytes;
+    size_t text_bytes, texts_max;
     ki_buffer scratch;
     _Atomic(size_t) bytes; /* any thread: of all bases of the format's objects, texts and names */
 } ki_body_bases;
 
 void ki_body_bases_init(ki_body_bases *bases, const ki_allocator *allocator);
-/* Forgets all bases; objects still have theirs. `bases` is as after init. */
-void ki_body_bases_clear(ki_body_bases *bases);
+/* Forgets all bases, for the next codec, of a cache with so many bytes. Objects still have theirs. */
+void ki_body_bases_clear(ki_body_bases *bases, size_t cache_bytes);
 void ki_body_bases_free(ki_body_bases *bases);
 
 /* Returns the part of an object's key that those of its owner share: the name up to its first dot, without the last two

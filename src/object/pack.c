@@ -46,7 +46,7 @@ void ki_body_packer_train(ki_body_packer *packer, const ki_str *samples, size_t 
         packer->next_from = packer->next_from > later ? packer->next_from : later;
         return;
     }
-    ki_body_bases_clear(&packer->bases);
+    ki_body_bases_clear(&packer->bases, cache_bytes);
     ki_body_codec_unref(packer->codec);
     packer->codec = codec;
     atomic_store(&packer->codec_bytes, ki_body_codec_memory(codec));

@@ -337,6 +337,35 @@ CLI_TEST(several_resources_sync_each_once_with_their_counts) {
     assert_int_equal(synced, 3);
 }
 
+static size_t number_at(const char *text) {
+    size_t number = 0;
+    for (; *text && *text != '\n'; text++)
+        number = *text == ',' ? number : *text >= '0' && *text <= '9' ? number * 10 + (size_t)(*text - '0') : 0;
+    return number;
+}
+
+CLI_TEST(the_parts_of_the_memory_add_up_and_no_object_is_printed) {
+    size_t parts = 0, together = 0, objects = 0, lines = 0;
+    run("watch pods,nodes -A -q --memory --server URL");
+    for (const char *line; (line = ki_process_line(&program)); lines++) {
+        char name[40], bytes[16];
+        snprintf(name, sizeof name, "%.36s", line);
+        snprintf(bytes, sizeof bytes, "%.12s", strlen(line) > 49 ? line + 37 : "");
+        if (lines == 1)
+            objects = number_at(name);
+        else if (strstr(name, "together"))
+            together = number_at(bytes);
+        else if (!together && lines > 1)
+            parts += number_at(bytes);
+    }
+    assert_ends(0);
+    assert_int_equal(objects,
+                     ki_testing_server_count(server, KI_PODS) + ki_testing_server_count(server, KI_NODES));
+    assert_true(together > objects * 100);
+    assert_int_equal(parts, together);
+    assert_int_equal(lines, 13);
+}
+
 /* ---- how it ends ---- */
 
 CLI_TEST(signals_and_a_closed_stdout_end_it_quietly) {
