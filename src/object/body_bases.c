@@ -133,7 +133,9 @@ static ki_status add_named(ki_body_bases *bases, ki_str name, ki_body_base *base
 static ki_status make_base(ki_body_bases *bases, ki_body_codec *codec, ki_str name, ki_str body) {
     ki_body_base *base = NULL;
     ki_status status = ki_body_base_new(codec, body, &bases->bytes, &bases->scratch, &base);
-    char *text = status ? NULL : ki_strndup(bases->allocator, body.data, body.size);
+    char *text = status ? NULL : ki_alloc(bases->allocator, body.size);
+    if (text)
+        memcpy(text, body.data, body.size);
     if (!status)
         status = text ? add_named(bases, name, base, text) : KI_ERR_NO_MEMORY;
     if (status && base)
