@@ -10,6 +10,7 @@
 #include "src/object/object.h"
 #include "src/object/pack.h"
 #include "src/object/path.h"
+#include "tests/support/bodies.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
 
@@ -443,4 +444,75 @@ TEST(any_document_comes_out_as_it_went_in) {
     assert_true(packed_count > count / 2);
     ki_buffer_free(&json);
     ki_object_format_unref(format);
+}
+
+/* --- when a codec is made ----------------------------------------------------------------------------------------- */
+
+static void train(ki_body_packer *packer, const char *kind, size_t cache_bytes) {
+    static char texts[BODY_SAMPLES][BODY_SIZE];
+    ki_str samples[BODY_SAMPLES];
+    for (unsigned i = 0; i < BODY_SAMPLES; i++)
+        samples[i] = body_of(texts[i], i, kind);
+    ki_body_packer_train(packer, samples, BODY_SAMPLES, cache_bytes);
+}
+
+TEST(a_codec_follows_growth) {
+    ki_body_contexts *contexts = ki_body_contexts_new(&ki_allocator_default);
+    ki_body_packer packer;
+    ki_body_base *base = NULL;
+    char text[BODY_SIZE];
+    ki_body_packer_init(&packer, &ki_allocator_default, contexts, 10000);
+    assert_int_equal(ki_body_packer_pack(&packer, KI_STR("n/a"), KI_STR("{}"), &base), KI_ERR_NOT_FOUND);
+    assert_false(ki_body_packer_is_due(&packer, 9999));
+    assert_true(ki_body_packer_is_due(&packer, 10000));
+    train(&packer, "One", 10000);
+    const ki_body_codec *first = packer.codec;
+    assert_non_null(first);
+    assert_false(ki_body_packer_is_due(&packer, 39999));
+    assert_true(ki_body_packer_is_due(&packer, 40000));
+    /* Bodies of another kind change nothing of that: they have bases of their own. */
+    for (unsigned i = 0; i < 1000; i++)
+        assert_int_equal(ki_body_packer_pack(&packer, KI_STR("n/b-1"), body_of(text, i, "Other"), &base), KI_OK);
+    assert_false(ki_body_packer_is_due(&packer, 39999));
+    train(&packer, "Other", 40000);
+    assert_ptr_not_equal(packer.codec, first);
+    assert_int_equal(packer.bases.by_name.count, 0); /* bases are of one codec */
+    assert_false(ki_body_packer_is_due(&packer, 159999));
+    assert_true(ki_body_packer_is_due(&packer, 160000));
+    ki_body_packer_free(&packer);
+    ki_body_contexts_unref(contexts);
+}
+
+TEST(bodies_are_packed_up_to_a_size) {
+    ki_body_contexts *contexts = ki_body_contexts_new(&ki_allocator_default);
+    ki_body_packer packer;
+    ki_body_base *base = NULL;
+    size_t huge = KI_BODY_PACKED_MAX;
+    char *body = malloc(huge + 1);
+    assert_non_null(body);
+    for (size_t i = 0; i <= huge; i++)
+        body[i] = "huge body, "[i % 11];
+    ki_body_packer_init(&packer, &ki_allocator_default, contexts, 1);
+    train(&packer, "One", 1);
+    assert_int_equal(ki_body_packer_pack(&packer, KI_STR("n/a"), (ki_str){ body, huge }, &base), KI_OK);
+    assert_int_equal(ki_body_packer_pack(&packer, KI_STR("n/a"), (ki_str){ body, huge + 1 }, &base), KI_ERR_NOT_FOUND);
+    assert_int_equal(ki_body_packer_pack(&packer, KI_STR("n/a"), KI_STR(""), &base), KI_ERR_NOT_FOUND);
+    ki_body_packer_free(&packer);
+    ki_body_contexts_unref(contexts);
+    free(body);
+}
+
+TEST(without_contexts_or_bodies_there_is_no_codec) {
+    ki_body_packer packer;
+    ki_body_packer_init(&packer, &ki_allocator_default, NULL, 1);
+    assert_false(ki_body_packer_is_due(&packer, SIZE_MAX));
+    ki_body_packer_free(&packer);
+    ki_body_contexts *contexts = ki_body_contexts_new(&ki_allocator_default);
+    ki_body_packer_init(&packer, &ki_allocator_default, contexts, 1);
+    ki_body_packer_train(&packer, NULL, 0, 100);
+    assert_null(packer.codec);
+    assert_false(ki_body_packer_is_due(&packer, 125));
+    assert_true(ki_body_packer_is_due(&packer, 126));
+    ki_body_packer_free(&packer);
+    ki_body_contexts_unref(contexts);
 }

@@ -1,0 +1,343 @@
+/* Objects of one owner share a base, objects that are not like it make the next one; what is kept has bounds, and ends
+ * with the last object. */
+#include "src/base/memory.h"
+#include "src/object/body_bases.h"
+#include "src/object/body_delta.h"
+#include "tests/support/bodies.h"
+#include "tests/support/scarce_memory.h"
+#include "tests/support/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct stage {
+    scarce_memory memory;
+    ki_body_contexts *contexts;
+    ki_body_codec *codec;
+    ki_body_bases bases;
+    ki_buffer delta;
+} stage;
+
+static void begin(stage *s) {
+    scarce_memory_init(&s->memory, SIZE_MAX);
+    s->contexts = ki_body_contexts_new(&s->memory.allocator);
+    assert_int_equal(make_codec(s->contexts, BODY_SAMPLES, &s->codec), KI_OK);
+    ki_body_bases_init(&s->bases, &s->memory.allocator);
+    ki_buffer_init(&s->delta, &s->memory.allocator, 0);
+}
+
+static void end(stage *s) {
+    ki_body_bases_free(&s->bases);
+    ki_buffer_free(&s->delta);
+    ki_body_codec_unref(s->codec);
+    ki_body_contexts_unref(s->contexts);
+    assert_int_equal(atomic_load(&s->bases.bytes), 0);
+    assert_int_equal(scarce_memory_in_use(&s->memory), 0);
+}
+
+/* Returns the base of the object with this key and body, borrowed; checks that the body comes back from `s->delta`. */
+static ki_body_base *base_of(stage *s, const char *key, ki_str body) {
+    ki_body_base *base = NULL;
+    assert_int_equal(ki_body_bases_delta(&s->bases, s->codec, ki_str_of(key), body, &s->delta, &base), KI_OK);
+    char *text = malloc(base->size), *out = malloc(body.size);
+    assert_non_null(text);
+    assert_non_null(out);
+    assert_int_equal(ki_body_base_read(base, text), KI_OK);
+    ki_str delta = { s->delta.data, s->delta.size };
+    assert_true(ki_body_delta_apply((ki_str){ text, base->size }, delta, out, body.size));
+    assert_memory_equal(out, body.data, body.size);
+    free(text);
+    free(out);
+    return base;
+}
+
+static ki_body_base *base_of_number(stage *s, const char *key, unsigned number, const char *kind) {
+    char text[BODY_SIZE];
+    ki_str body = body_of(text, number, kind);
+    assert_true(body.size > KI_BODY_SMALL);
+    return base_of(s, key, body);
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *key, *name;
+} names[] = {
+    { "shop/cart-5b2gv7q5r9-mdgxn", "shop/cart" },
+    { "shop/cart-api-5b2gv7q5r9-mdgxn", "shop/cart-api" },
+    { "shop/backup-28912345-x7k2p", "shop/backup" },
+    { "shop/db-0", "shop/db" },
+    { "shop/cart", "shop/cart" },
+    { "shop/a-b", "shop/a" },
+    { "shop/a-b-c", "shop/a" },
+    { "shop/a-b-c-d", "shop/a-b" },
+    { "my-shop/cart", "my-shop/cart" },
+    { "my-shop/cart-1", "my-shop/cart" },
+    { "node-pool-1-a", "node-pool" },
+    { "node1", "node1" },
+    { "widgets.example.com", "widgets" },
+    { "my-widgets-a-b.example.com", "my-widgets" },
+    { "shop/cart.17f3a2", "shop/cart" },
+    { "shop/cart-5b2gv7q5r9-mdgxn.17f3a2", "shop/cart" },
+    /* Not names of Kubernetes. */
+    { "shop/", "shop/" },
+    { "shop/-", "shop/-" },
+    { "shop/-a", "shop/-a" },
+    { "shop/a-", "shop/a" },
+    { "shop/--", "shop/-" },
+    { "shop/.a", "shop/" },
+    { "-", "-" },
+    { "/", "/" },
+    { ".", "" },
+    { "", "" },
+};
+
+TEST(objects_of_one_owner_have_one_name) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        ki_str name = ki_body_bases_name(ki_str_of(names[i].key));
+        if (!ki_str_equals(name, names[i].name))
+            fail_msg("%s: %.*s", names[i].key, (int)name.size, name.data);
+    }
+}
+
+/* --- which base --------------------------------------------------------------------------------------------------- */
+
+TEST(objects_of_one_owner_share_a_base) {
+    stage s;
+    begin(&s);
+    ki_body_base *base = base_of_number(&s, "shop/cart-5b2gv7q5r9-mdgxn", 1, "Sample");
+    assert_int_equal(s.delta.size, 2); /* it is the base itself */
+    assert_ptr_equal(base_of_number(&s, "shop/cart-5b2gv7q5r9-xxxxx", 2, "Sample"), base);
+    assert_true(s.delta.size < 40);
+    assert_ptr_equal(base_of_number(&s, "shop/cart-77777-yyyyy", 3, "Sample"), base);
+    assert_ptr_not_equal(base_of_number(&s, "shop/pay-5b2gv7q5r9-mdgxn", 4, "Sample"), base);
+    assert_ptr_not_equal(base_of_number(&s, "other/cart-5b2gv7q5r9-mdgxn", 5, "Sample"), base);
+    assert_ptr_equal(base_of_number(&s, "shop/cart-88888-zzzzz", 6, "Sample"), base);
+    assert_int_equal(s.bases.by_name.count, 3);
+    end(&s);
+}
+
+TEST(a_body_unlike_its_base_makes_the_next_one) {
+    stage s;
+    begin(&s);
+    ki_body_base *first = ki_body_base_ref(base_of_number(&s, "shop/cart-1", 1, "Sample"));
+    ki_body_base *next = base_of_number(&s, "shop/cart-2", 2, "Other");
+    assert_ptr_not_equal(next, first);
+    assert_int_equal(s.delta.size, 2);
+    assert_ptr_equal(base_of_number(&s, "shop/cart-3", 3, "Other"), next);
+    assert_int_equal(s.bases.by_name.count, 1);
+    char out[BODY_SIZE], text[BODY_SIZE]; /* an object has the first one still */
+    assert_int_equal(ki_body_base_read(first, out), KI_OK);
+    assert_memory_equal(out, body_of(text, 1, "Sample").data, first->size);
+    size_t bytes = atomic_load(&s.bases.bytes);
+    ki_body_base_unref(first);
+    assert_true(atomic_load(&s.bases.bytes) < bytes);
+    end(&s);
+}
+
+TEST(small_bodies_have_one_base_whatever_their_names) {
+    enum {
+        SMALL_COUNT = 20
+    };
+    stage s;
+    begin(&s);
+    ki_body_base *base = NULL;
+    for (unsigned i = 0; i < SMALL_COUNT; i++) {
+        char text[KI_BODY_SMALL + 1], key[32];
+        snprintf(key, sizeof key, "shop/map%u", i);
+        memset(text, 'a' + (int)i, KI_BODY_SMALL);
+        size_t size = i ? KI_BODY_SMALL - 40 * i : KI_BODY_SMALL;
+        ki_body_base *found = base_of(&s, key, (ki_str){ text, size });
+        assert_true(!base || found == base);
+        base = found;
+    }
+    assert_int_equal(s.bases.by_name.count, 1);
+    char large[KI_BODY_SMALL + 1];
+    memset(large, 'a', sizeof large);
+    assert_ptr_not_equal(base_of(&s, "shop/map0", (ki_str){ large, sizeof large }), base);
+    assert_int_equal(s.bases.by_name.count, 2);
+    end(&s);
+}
+
+TEST(a_body_that_can_be_no_base_leaves_none) {
+    stage s;
+    begin(&s);
+    char noise[2000];
+    unsigned random = 1;
+    for (size_t i = 0; i < sizeof noise; i++)
+        noise[i] = (char)((random = random * 1664525u + 1013904223u) >> 24);
+    ki_body_base *base = NULL;
+    assert_int_equal(
+        ki_body_bases_delta(&s.bases, s.codec, KI_STR("shop/cart-1"), (ki_str){ noise, sizeof noise }, &s.delta, &base),
+        KI_ERR_LIMIT);
+    (void)base_of_number(&s, "shop/cart-2", 2, "Sample");
+    assert_int_equal(
+        ki_body_bases_delta(&s.bases, s.codec, KI_STR("shop/cart-3"), (ki_str){ noise, sizeof noise }, &s.delta, &base),
+        KI_ERR_LIMIT);
+    (void)base_of_number(&s, "shop/cart-4", 4, "Sample");
+    end(&s);
+}
+
+/* --- how much is kept --------------------------------------------------------------------------------------------- */
+
+/* Makes a body of `size` bytes; another `with` has nothing in common. */
+static ki_str text_of(char *to, size_t size, unsigned with) {
+    for (size_t i = 0; i < size; i++)
+        to[i] = (char)('!' + (with * 31 + i % 8) % 90);
+    return (ki_str){ to, size };
+}
+
+TEST(the_texts_of_bases_have_a_bound) {
+    enum {
+        TEXT_SIZE = 50000,
+        NAMES = 30
+    };
+    stage s;
+    begin(&s);
+    char *text = malloc(TEXT_SIZE), key[32];
+    assert_non_null(text);
+    for (unsigned round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < NAMES; i++) {
+            snprintf(key, sizeof key, "shop/owner%u", i);
+            (void)base_of(&s, key, text_of(text, TEXT_SIZE, i));
+            assert_true(s.bases.text_bytes <= KI_BODY_TEXTS_MAX);
+            size_t bytes = 0;
+            for (const ki_named_base *named = s.bases.texts; named; named = named->next)
+                bytes += named->base->size;
+            assert_int_equal(bytes, s.bases.text_bytes);
+        }
+    }
+    assert_int_equal(s.bases.by_name.count, NAMES);
+    assert_int_equal(s.bases.text_bytes / TEXT_SIZE, KI_BODY_TEXTS_MAX / TEXT_SIZE);
+    /* The one that was used last stays. */
+    (void)base_of(&s, "shop/owner0", text_of(text, TEXT_SIZE, 0));
+    assert_int_equal(s.bases.texts->name_size, strlen("shop/owner0"));
+    free(text);
+    end(&s);
+}
+
+TEST(one_text_larger_than_the_bound_is_kept_until_the_next) {
+    stage s;
+    begin(&s);
+    size_t size = 2 * KI_BODY_TEXTS_MAX;
+    char *text = malloc(size);
+    assert_non_null(text);
+    ki_body_base *base = base_of(&s, "shop/huge-1", text_of(text, size, 1));
+    assert_ptr_equal(base_of(&s, "shop/huge-2", text_of(text, size, 1)), base);
+    assert_int_equal(s.bases.text_bytes, size);
+    (void)base_of(&s, "shop/other", text_of(text, 5000, 2));
+    assert_int_equal(s.bases.text_bytes, 5000);
+    free(text);
+    end(&s);
+}
+
+TEST(bytes_are_those_of_the_allocator) {
+    stage s;
+    begin(&s);
+    (void)base_of_number(&s, "shop/warm", 1, "Sample"); /* buffers and zstd's contexts have their sizes now */
+    (void)base_of_number(&s, "shop/warm-1", 2, "Sample");
+    size_t bytes = atomic_load(&s.bases.bytes), in_use = atomic_load(&s.memory.bytes);
+    for (unsigned i = 0; i < 3; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "shop/owner%u", i);
+        (void)base_of_number(&s, key, i, "Sample");
+    }
+    assert_true(atomic_load(&s.bases.bytes) > bytes);
+    assert_int_equal(atomic_load(&s.memory.bytes) - in_use, atomic_load(&s.bases.bytes) - bytes);
+    end(&s);
+}
+
+TEST(bases_that_no_object_has_are_freed) {
+    enum {
+        OWNERS = 5000,
+        HELD = 20
+    };
+    stage s;
+    ki_body_base *held[HELD];
+    char key[32];
+    begin(&s);
+    for (unsigned i = 0; i < HELD; i++) {
+        snprintf(key, sizeof key, "shop/held%u", i);
+        held[i] = ki_body_base_ref(base_of_number(&s, key, i, "Sample"));
+    }
+    size_t most = 0;
+    for (unsigned i = 0; i < OWNERS; i++) {
+        snprintf(key, sizeof key, "shop/owner%u", i);
+        (void)base_of_number(&s, key, i, "Sample");
+        most = s.bases.by_name.count > most ? s.bases.by_name.count : most;
+    }
+    /* Those with a text, some 350, twice, and a few more. */
+    assert_true(most < 1200);
+    for (unsigned i = 0; i < HELD; i++) {
+        snprintf(key, sizeof key, "shop/held%u", i);
+        assert_ptr_equal(base_of_number(&s, key, 100 + i, "Sample"), held[i]);
+        ki_body_base_unref(held[i]);
+    }
+    end(&s);
+}
+
+TEST(objects_keep_their_bases_when_all_are_forgotten) {
+    stage s;
+    char out[BODY_SIZE], text[BODY_SIZE];
+    begin(&s);
+    ki_body_base *base = ki_body_base_ref(base_of_number(&s, "shop/cart-1", 1, "Sample"));
+    (void)base_of_number(&s, "shop/pay-1", 2, "Sample");
+    ki_body_bases_clear(&s.bases);
+    assert_int_equal(s.bases.by_name.count, 0);
+    assert_int_equal(s.bases.text_bytes, 0);
+    assert_null(s.bases.texts);
+    assert_true(atomic_load(&s.bases.bytes) > 0);
+    assert_ptr_not_equal(base_of_number(&s, "shop/cart-2", 3, "Sample"), base);
+    assert_int_equal(ki_body_base_read(base, out), KI_OK);
+    assert_memory_equal(out, body_of(text, 1, "Sample").data, base->size);
+    ki_body_base_unref(base);
+    end(&s);
+}
+
+/* --- without memory ----------------------------------------------------------------------------------------------- */
+
+/* Packs bodies of which one is like a base, one makes the next base, and one finds a base without its text. */
+static ki_status use_bases(ki_body_bases *bases, ki_body_codec *codec, ki_buffer *delta) {
+    static const struct {
+        const char *key, *kind;
+        unsigned number;
+    } objects[] = { { "shop/cart-1", "Sample", 1 },
+                    { "shop/cart-2", "Sample", 2 },
+                    { "shop/cart-3", "Other", 3 },
+                    { "shop/pay-1", "Sample", 4 } };
+    static char huge[KI_BODY_TEXTS_MAX];
+    char text[BODY_SIZE];
+    ki_body_base *base = NULL;
+    ki_status status = KI_OK;
+    for (size_t i = 0; !status && i < sizeof objects / sizeof *objects; i++)
+        status = ki_body_bases_delta(bases, codec, ki_str_of(objects[i].key),
+                                     body_of(text, objects[i].number, objects[i].kind), delta, &base);
+    if (!status)
+        status = ki_body_bases_delta(bases, codec, KI_STR("shop/huge"), text_of(huge, sizeof huge, 1), delta, &base);
+    if (!status)
+        status = ki_body_bases_delta(bases, codec, KI_STR("shop/pay-2"), body_of(text, 5, "Sample"), delta, &base);
+    return status;
+}
+
+TEST(each_allocation_may_fail) {
+    scarce_memory memory = SCARCE_MEMORY_LATER;
+    while (scarce_memory_next(&memory)) {
+        ki_body_codec *codec = NULL;
+        ki_body_bases bases;
+        ki_buffer delta;
+        ki_body_contexts *contexts = ki_body_contexts_new(&memory.allocator);
+        assert_int_equal(make_codec(contexts, 5, &codec), KI_OK);
+        ki_body_bases_init(&bases, &memory.allocator);
+        ki_buffer_init(&delta, &memory.allocator, 0);
+        scarce_memory_begin(&memory);
+        ki_status status = use_bases(&bases, codec, &delta);
+        assert_true(status == KI_OK || (status == KI_ERR_NO_MEMORY && scarce_memory_failed(&memory)));
+        if (status)
+            assert_int_equal(use_bases(&bases, codec, &delta), KI_OK); /* with memory again */
+        ki_body_bases_free(&bases);
+        assert_int_equal(atomic_load(&bases.bytes), 0);
+        ki_buffer_free(&delta);
+        ki_body_codec_unref(codec);
+        ki_body_contexts_unref(contexts);
+    }
+}
