@@ -158,9 +158,14 @@ ki_status ki_packed_body_read(const ki_packed_body *body, char *out, size_t size
     return status;
 }
 
+/* A delta that is kept as it is can have the bytes of a packed one: their texts have different origins. */
+static uint64_t origin_of(const ki_packed_body *body) {
+    return body->base->number + (body->size == body->delta_size);
+}
+
 ki_status ki_packed_body_open(const ki_packed_body *body, size_t size, ki_unpacked **ret_unpacked) {
     ki_body_contexts *contexts = contexts_of(body->base);
-    ki_unpacked *unpacked = ki_unpacked_take(contexts, body->base->number, bytes_of(body), size);
+    ki_unpacked *unpacked = ki_unpacked_take(contexts, origin_of(body), bytes_of(body), size);
     if (unpacked) {
         *ret_unpacked = unpacked;
         return KI_OK;
@@ -172,7 +177,7 @@ ki_status ki_packed_body_open(const ki_packed_body *body, size_t size, ki_unpack
         ki_unpacked_close(contexts, unpacked);
         return status;
     }
-    ki_unpacked_name(unpacked, body->base->number, bytes_of(body));
+    ki_unpacked_name(unpacked, origin_of(body), bytes_of(body));
     *ret_unpacked = unpacked;
     return KI_OK;
 }

@@ -87,7 +87,7 @@ const ki_allocator *ki_body_contexts_allocator(const ki_body_contexts *contexts)
 }
 
 uint64_t ki_body_contexts_number(ki_body_contexts *contexts) {
-    return atomic_fetch_add(&contexts->last_number, 1) + 1;
+    return atomic_fetch_add(&contexts->last_number, 2) + 2;
 }
 
 static ZSTD_CCtx *new_packing_context(ki_body_contexts *contexts) {

@@ -14,7 +14,7 @@
 /* --- contexts of zstd --------------------------------------------------------------------------------------------- */
 
 const ki_allocator *ki_body_contexts_allocator(const ki_body_contexts *contexts);
-/* Returns a number that no codec and no base of these contexts has or had; never 0. */
+/* Returns a number that no codec and no base of these contexts has or had, nor the one after it; never 0. */
 uint64_t ki_body_contexts_number(ki_body_contexts *contexts);
 /* Returns the loop's context for packing; NULL without memory. */
 ZSTD_CCtx *ki_packing_context(ki_body_contexts *contexts);

@@ -305,6 +305,24 @@ TEST(another_body_is_not_taken_for_the_one_that_is_kept) {
     end(&s);
 }
 
+TEST(a_delta_with_the_bytes_of_a_packed_one_is_another_body) {
+    stage s;
+    char text[BODY_SIZE];
+    begin(&s, &ki_allocator_default);
+    ki_str whole = body_of(text, 3, "Other");
+    ki_packed_body *body = pack(&s, whole, false);
+    assert_true(body->size < body->delta_size);
+    ki_packed_body_close(body, open_body(body, whole));
+    uint32_t delta_size = body->delta_size;
+    body->delta_size = body->size;
+    ki_unpacked *unpacked = NULL;
+    assert_int_equal(ki_packed_body_open(body, whole.size, &unpacked), KI_ERR_INVALID);
+    body->delta_size = delta_size;
+    ki_packed_body_close(body, open_body(body, whole));
+    free(body);
+    end(&s);
+}
+
 static void open_and_close(const stage *s, ki_str text) {
     ki_packed_body *body = pack(s, text, false);
     ki_packed_body_close(body, open_body(body, text));
