@@ -18,11 +18,13 @@ typedef struct stage {
     ki_buffer delta;
 } stage;
 
+/* Begins with bases of a large cache. */
 static void begin(stage *s) {
     scarce_memory_init(&s->memory, SIZE_MAX);
     s->contexts = ki_body_contexts_new(&s->memory.allocator);
     assert_int_equal(make_codec(s->contexts, BODY_SAMPLES, &s->codec), KI_OK);
     ki_body_bases_init(&s->bases, &s->memory.allocator);
+    ki_body_bases_clear(&s->bases, SIZE_MAX);
     ki_buffer_init(&s->delta, &s->memory.allocator, 0);
 }
 
@@ -216,6 +218,24 @@ TEST(the_texts_of_bases_have_a_bound) {
     end(&s);
 }
 
+TEST(the_texts_of_bases_take_a_part_of_the_cache) {
+    enum {
+        CACHE = 16 * 1000 * KI_BODY_TEXTS_PART,
+        TEXT_SIZE = 4000
+    };
+    stage s;
+    char text[TEXT_SIZE], key[32];
+    begin(&s);
+    ki_body_bases_clear(&s.bases, CACHE);
+    for (unsigned i = 0; i < 10; i++) {
+        snprintf(key, sizeof key, "shop/owner%u", i);
+        (void)base_of(&s, key, text_of(text, TEXT_SIZE, i));
+        assert_true(s.bases.text_bytes <= CACHE / KI_BODY_TEXTS_PART);
+    }
+    assert_int_equal(s.bases.text_bytes, CACHE / KI_BODY_TEXTS_PART);
+    end(&s);
+}
+
 TEST(one_text_larger_than_the_bound_is_kept_until_the_next) {
     stage s;
     begin(&s);
@@ -282,7 +302,7 @@ TEST(objects_keep_their_bases_when_all_are_forgotten) {
     begin(&s);
     ki_body_base *base = ki_body_base_ref(base_of_number(&s, "shop/cart-1", 1, "Sample"));
     (void)base_of_number(&s, "shop/pay-1", 2, "Sample");
-    ki_body_bases_clear(&s.bases);
+    ki_body_bases_clear(&s.bases, SIZE_MAX);
     assert_int_equal(s.bases.by_name.count, 0);
     assert_int_equal(s.bases.text_bytes, 0);
     assert_null(s.bases.texts);
@@ -328,6 +348,7 @@ TEST(each_allocation_may_fail) {
         ki_body_contexts *contexts = ki_body_contexts_new(&memory.allocator);
         assert_int_equal(make_codec(contexts, 5, &codec), KI_OK);
         ki_body_bases_init(&bases, &memory.allocator);
+        ki_body_bases_clear(&bases, SIZE_MAX);
         ki_buffer_init(&delta, &memory.allocator, 0);
         scarce_memory_begin(&memory);
         ki_status status = use_bases(&bases, codec, &delta);

@@ -59,7 +59,7 @@ static ki_status format_with_codec(const ki_allocator *allocator, ki_object_form
     ki_body_contexts_unref(contexts);
     for (unsigned i = 0; i < COUNT; i++)
         pods[i] = read_pod(format, i % 2 ? "web" : "db", 1000 + i);
-    ki_object_format_train(format, pods, COUNT, 1);
+    ki_object_format_train(format, pods, COUNT, 1000000);
     for (unsigned i = 0; i < COUNT; i++)
         ki_object_unref(pods[i]);
     *ret_format = format;
