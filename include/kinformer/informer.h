@@ -76,8 +76,8 @@ typedef struct ki_informer_options {
      * Labels are kept with KI_KEEP_VIEW if the view has metadata.labels as a ki_string_map. With KI_KEEP_KEYS handlers
      * have no filter. */
     ki_keep keep;
-    /* Never pack. Otherwise the JSON of the objects is packed once they take 256 KiB, with zstd and a dictionary of
-     * their own (docs/performance.md). What readers get does not change. A field by path, or the JSON, of a packed
+    /* Never pack. Otherwise the JSON of the objects is packed once they take 256 KiB, against that of an object of the
+     * same owner, with zstd and a dictionary of their own (docs/performance.md). What readers get does not change. A field by path, or the JSON, of a packed
      * object takes longer; key, labels, view and the like do not. An informer that is shared has the value of the first
      * request. */
     bool plain;
