@@ -339,8 +339,8 @@ CLI_TEST(several_resources_sync_each_once_with_their_counts) {
 
 static size_t number_at(const char *text) {
     size_t number = 0;
-    for (; *text && *text != '\n'; text++)
-        number = *text == ',' ? number : *text >= '0' && *text <= '9' ? number * 10 + (size_t)(*text - '0') : 0;
+    for (text += strspn(text, " "); *text >= '0' && *text <= '9'; text += strcspn(text + 1, "0123456789 ") + 1)
+        number = number * 10 + (size_t)(*text - '0');
     return number;
 }
 
@@ -359,8 +359,7 @@ CLI_TEST(the_parts_of_the_memory_add_up_and_no_object_is_printed) {
             parts += number_at(bytes);
     }
     assert_ends(0);
-    assert_int_equal(objects,
-                     ki_testing_server_count(server, KI_PODS) + ki_testing_server_count(server, KI_NODES));
+    assert_int_equal(objects, ki_testing_server_count(server, KI_PODS) + ki_testing_server_count(server, KI_NODES));
     assert_true(together > objects * 100);
     assert_int_equal(parts, together);
     assert_int_equal(lines, 13);
