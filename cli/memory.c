@@ -5,8 +5,8 @@
 
 #include <kinformer/memory.h>
 
-/* Times the JSON without managedFields that the caches of a Go and of a Rust program hold. From bench/RESULTS.md: memory
- * of a pod, divided by its JSON. */
+/* Times the JSON without managedFields that the caches of a Go and of a Rust program hold. From bench/RESULTS.md:
+ * memory of a pod, divided by its JSON. */
 #define TIMES_OF_CLIENT_GO 3.1
 #define TIMES_OF_KUBE 7.9
 

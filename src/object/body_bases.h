@@ -41,9 +41,9 @@ void ki_body_bases_free(ki_body_bases *bases);
 /* Returns the part of an object's key that those of its owner share: the name up to its first dot, without the last two
  * of its parts between dashes, but with the first one. */
 ki_str ki_body_bases_name(ki_str key);
-/* Writes the delta of the body of the object with this key, and returns its base, borrowed. Makes a base with this codec
- * if there is none, or if the body is not small and the delta has more than half of it. Errors: those of ki_body_base_new and
- * ki_body_base_read. */
+/* Writes the delta of the body of the object with this key, and returns its base, borrowed. Makes a base with the codec
+ * if there is none, or if the body is not small and the delta has more than half of it. Errors: those of
+ * ki_body_base_new and ki_body_base_read. */
 ki_status ki_body_bases_delta(ki_body_bases *bases, ki_body_codec *codec, ki_str key, ki_str body, ki_buffer *ret_delta,
                               ki_body_base **ret_base);
 

@@ -58,23 +58,23 @@ typedef struct samples {
     size_t count;
 } samples;
 
-static void add_sample(samples *all, ki_str body) {
-    size_t size = body.size < SAMPLE_MAX ? body.size : SAMPLE_MAX;
+static void add_sample(samples *all, ki_str text) {
+    size_t size = text.size < SAMPLE_MAX ? text.size : SAMPLE_MAX;
     if (!size || all->count == KI_BODY_SAMPLES_MAX || all->size + size > SAMPLES_SIZE)
         return;
-    memcpy(all->text + all->size, body.data, size);
+    memcpy(all->text + all->size, text.data, size);
     all->size += size;
     all->sizes[all->count++] = size;
 }
 
-/* Orders the bodies so that those at the end are spread over all of them: neighbours are alike. */
-static void add_samples(samples *all, const ki_str *bodies, size_t count) {
+/* Orders the texts so that those at the end are spread over all of them: neighbours are alike. */
+static void add_samples(samples *all, const ki_str *texts, size_t count) {
     enum {
         APART = 8
     };
     for (size_t first = 0; first < APART; first++)
         for (size_t i = first; i < count; i += APART)
-            add_sample(all, bodies[i]);
+            add_sample(all, texts[i]);
 }
 
 /* Makes the dictionary: content, and before it the statistics with which zstd saves the tables of each frame. Without
@@ -124,13 +124,13 @@ static ki_status make_codec(ki_body_contexts *contexts, ki_str dictionary, size_
     return KI_ERR_INVALID;
 }
 
-ki_status ki_body_codec_new(ki_body_contexts *contexts, const ki_str *bodies, size_t count, ki_body_codec **ret_codec) {
+ki_status ki_body_codec_new(ki_body_contexts *contexts, const ki_str *texts, size_t count, ki_body_codec **ret_codec) {
     const ki_allocator *allocator = ki_body_contexts_allocator(contexts);
     char *dictionary = ki_alloc(allocator, CONTENT_MAX + ENTROPY_MAX);
     samples all = { .text = ki_alloc(allocator, SAMPLES_SIZE) };
     ki_status status = dictionary && all.text ? KI_OK : KI_ERR_NO_MEMORY;
     if (!status)
-        add_samples(&all, bodies, count);
+        add_samples(&all, texts, count);
     if (!status && !all.count)
         status = KI_ERR_INVALID;
     if (!status) {

@@ -1,6 +1,6 @@
 /* body_codec.h: packs texts with zstd and a dictionary made of some of them, and unpacks them. A codec is immutable and
- * shared by all objects that were packed with it. Its contexts, which zstd works in (body_contexts.h), are shared by the
- * codecs of one factory.
+ * shared by all objects that were packed with it. Its contexts, which zstd works in (body_contexts.h), are shared by
+ * the codecs of one factory.
  *
  * zstd gets its memory from the allocator, except while a dictionary is made (ZDICT uses malloc).
  *
@@ -29,7 +29,7 @@ void ki_body_contexts_unref(ki_body_contexts *contexts);
 
 /* Makes a codec from some texts, 1 to KI_BODY_SAMPLES_MAX. Takes about 0.6 ms for 256 KiB of them. Errors:
  * KI_ERR_NO_MEMORY, KI_ERR_INVALID (all are empty). */
-ki_status ki_body_codec_new(ki_body_contexts *contexts, const ki_str *samples, size_t count, ki_body_codec **ret_codec);
+ki_status ki_body_codec_new(ki_body_contexts *contexts, const ki_str *texts, size_t count, ki_body_codec **ret_codec);
 ki_body_codec *ki_body_codec_ref(ki_body_codec *codec);
 /* NULL is accepted. */
 void ki_body_codec_unref(ki_body_codec *codec);

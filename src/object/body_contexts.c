@@ -46,7 +46,7 @@ static ZSTD_customMem memory_of(ki_body_contexts *contexts) {
     return (ZSTD_customMem){ allocate, release, &contexts->allocator };
 }
 
-/* --- contexts of zstd ----------------------------------------------------------------------------------------------------- */
+/* --- contexts of zstd --------------------------------------------------------------------------------------------- */
 
 ki_body_contexts *ki_body_contexts_new(const ki_allocator *allocator) {
     ki_body_contexts *contexts = ki_alloc_zero(allocator, sizeof *contexts);

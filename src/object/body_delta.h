@@ -3,8 +3,8 @@
  *
  * A delta is two bytes (how many bytes of steps), the steps, and the literals. A step is two or three numbers of seven
  * bits a byte, the lowest first: bytes that are copied from the base; bytes that are copied from the literals, times
- * two; and if one is added to that, bytes of the base that are skipped, else as many are skipped as were literals. After
- * the last step the rest is copied from the base. */
+ * two; and if one is added to that, bytes of the base that are skipped, else as many are skipped as were literals.
+ * After the last step the rest is copied from the base. */
 #ifndef KI_OBJECT_BODY_DELTA_H
 #define KI_OBJECT_BODY_DELTA_H
 
