@@ -77,9 +77,9 @@ typedef struct ki_informer_options {
      * have no filter. */
     ki_keep keep;
     /* Never pack. Otherwise the JSON of the objects is packed once they take 256 KiB, against that of an object of the
-     * same owner, with zstd and a dictionary of their own (docs/performance.md). What readers get does not change. A field by path, or the JSON, of a packed
-     * object takes longer; key, labels, view and the like do not. An informer that is shared has the value of the first
-     * request. */
+     * same owner, with zstd and a dictionary of their own (docs/performance.md). What readers get does not change. A
+     * field by path, or the JSON, of a packed object takes longer; key, labels, view and the like do not. An informer
+     * that is shared has the value of the first request. */
     bool plain;
     /* A threshold that is reported, in bytes of the cache's objects (ki_health.object_bytes); 0: none. When the objects
      * take more, the informer reports KI_ERR_LIMIT once, to the watch error handler and in the log;

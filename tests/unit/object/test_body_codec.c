@@ -3,7 +3,7 @@
 #include "src/base/memory.h"
 #include "src/object/body_contexts.h"
 #include "src/object/pack.h"
-#include "tests/support/bodies.h"
+#include "tests/unit/object/bodies.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
 

@@ -10,7 +10,7 @@
 #include "src/object/object.h"
 #include "src/object/pack.h"
 #include "src/object/path.h"
-#include "tests/support/bodies.h"
+#include "tests/unit/object/bodies.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
 

@@ -1,6 +1,6 @@
 /* bodies.h: bodies of objects that are like each other, and a codec that is made of some. */
-#ifndef TESTS_SUPPORT_BODIES_H
-#define TESTS_SUPPORT_BODIES_H
+#ifndef TESTS_UNIT_OBJECT_BODIES_H
+#define TESTS_UNIT_OBJECT_BODIES_H
 
 #include "src/object/body_codec.h"
 
