@@ -3,9 +3,9 @@
 #include "src/base/memory.h"
 #include "src/object/body_contexts.h"
 #include "src/object/pack.h"
-#include "tests/unit/object/bodies.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
+#include "tests/unit/object/bodies.h"
 
 #include <fcntl.h>
 #include <stdio.h>

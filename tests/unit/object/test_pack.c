@@ -10,9 +10,9 @@
 #include "src/object/object.h"
 #include "src/object/pack.h"
 #include "src/object/path.h"
-#include "tests/unit/object/bodies.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test.h"
+#include "tests/unit/object/bodies.h"
 
 #include <stdlib.h>
 #include <string.h>
