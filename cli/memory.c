@@ -54,7 +54,7 @@ void memory_print(const session *s) {
     print_part("shared: kind, namespace, labels", sum.shared, &sum);
     print_part("store and indexes", sum.indexes, &sum);
     print_part("together", sum.total, &sum);
-    print_part("their JSON without managedFields", sum.packed_json + sum.plain_bodies, &sum);
+    print_part("their JSON", sum.packed_json + sum.plain_bodies, &sum);
     printf("measured in other programs (bench/RESULTS.md), for such JSON:\n");
     print_peer("client-go", TIMES_OF_CLIENT_GO, &sum);
     print_peer("kube (Rust)", TIMES_OF_KUBE, &sum);
