@@ -21,14 +21,14 @@ const char *ki_string_map_get(const ki_string_map *map, const char *name) {
     if (obj)
         return ki_object_label(obj, name);
     const ki_string_pair *pairs = map->of_;
-    for (size_t i = 0; i < map->count; i++)
+    for (size_t i = 0; pairs && i < map->count; i++)
         if (strcmp(pairs[i].name, name) == 0)
             return pairs[i].value;
     return NULL;
 }
 
 bool ki_string_map_at(const ki_string_map *map, size_t index, const char **ret_name, const char **ret_value) {
-    if (!map || index >= map->count)
+    if (!map || !map->of_ || index >= map->count)
         return false;
     const ki_object *obj = object_of(map);
     if (obj)
