@@ -299,7 +299,7 @@ TEST(a_damaged_delta_leads_nowhere_outside) {
 }
 
 #define DELTA(bytes) \
-    { bytes, sizeof bytes - 1 }
+    { (bytes), sizeof(bytes) - 1 }
 
 /* The base is "abcdefgh", the text has 4 bytes. */
 static const struct {
