@@ -126,6 +126,7 @@ def kubeconfig(path, url):
     with open(path, "w", encoding="ascii") as file:
         file.write(
             f'apiVersion: v1\nkind: Config\nclusters: [{{name: bench, cluster: {{server: "{url}"}}}}]\n'
-            "contexts: [{name: bench, context: {cluster: bench}}]\ncurrent-context: bench\n"
+            "users: [{name: bench, user: {}}]\n"  # kr8s and lightkube need one
+            "contexts: [{name: bench, context: {cluster: bench, user: bench}}]\ncurrent-context: bench\n"
         )
     return path

@@ -4,9 +4,9 @@
  *     server [--count N] [--no-managed-fields]
  *     server --objects FILE
  *
- * Prints its URL, the number of pods, and the mean size of one. Serves lists, in pages too, streaming lists and watches
- * of pods, whole or as PartialObjectMetadata; selectors are ignored. Lines on its standard input make changes, which
- * every watch gets:
+ * Prints its URL, the number of pods, and the mean size of one. Serves its version, and lists, in pages too, streaming
+ * lists and watches of pods, whole or as PartialObjectMetadata; selectors are ignored. Lines on its standard input make
+ * changes, which every watch gets:
  *     burst COUNT [WHAT]     COUNT changes as fast as the connection accepts them; WHAT: annotation, label or status
  *     rate PER_SECOND COUNT  COUNT changes, each sent alone at its time
  * It ends when its standard input does. */
@@ -161,6 +161,14 @@ static void send_list(connection *c, size_t from, size_t limit) {
     end_response(c);
 }
 
+static void send_version(connection *c) {
+    begin_response(c, "200 OK");
+    size_t at = begin_chunk(c);
+    add(c, "{\"major\":\"1\",\"minor\":\"36\",\"gitVersion\":\"v1.36.0\"}");
+    end_chunk(c, at);
+    end_response(c);
+}
+
 static void send_initial_events(connection *c) {
     for (size_t i = 0; i < all.count && !c->failed; i++)
         send_event(c, "ADDED", i, &(pod_change){ .version = i + 1, .stamp_ns = now_ns() });
@@ -261,7 +269,10 @@ static void serve(connection *c, char *request) {
     target++;
     static const char path[] = "/api/v1/pods";
     const char *after = target + sizeof path - 1;
-    if (strncmp(target, path, sizeof path - 1) != 0 || (*after != '\0' && *after != '?')) {
+    static const char version[] = "/version"; /* kr8s asks for /version/ */
+    if (strncmp(target, version, sizeof version - 1) == 0) {
+        send_version(c);
+    } else if (strncmp(target, path, sizeof path - 1) != 0 || (*after != '\0' && *after != '?')) {
         begin_response(c, "404 Not Found");
         end_response(c);
     } else if (parameter(target, "watch")) {
