@@ -47,6 +47,7 @@ func allCases() []testCase {
 	cases = append(cases, genCases...)
 	cases = append(cases, clientCases...)
 	cases = append(cases, churnCases...)
+	cases = append(cases, pythonCases...)
 	cases = append(cases, restartCases...)
 	cases = append(cases, compactionCases...)
 	cases = append(cases, restoredCases...)
