@@ -44,6 +44,7 @@ from .errors import (  # noqa: E402
     Unsupported,
 )
 from .arguments import string as _string  # noqa: E402
+from .authorities import choose_certificates as _choose_certificates  # noqa: E402
 from .change import (  # noqa: E402
     add_owner,
     is_controlled_by,
@@ -65,6 +66,10 @@ from .snapshot import Snapshot  # noqa: E402
 from ._native import lib as _lib  # noqa: E402
 
 __version__: str = _string(_lib.ki_version())
+
+certificates: str = _choose_certificates()
+"""Where the certificates for servers without a certificate authority come from: "system: PATH", "SSL_CERT_FILE: PATH",
+"SSL_CERT_DIR: PATHS", "certifi: PATH", or "none"."""
 
 __all__ = [
     "AlreadyExists",
@@ -108,6 +113,7 @@ __all__ = [
     "Unauthorized",
     "Unsupported",
     "add_owner",
+    "certificates",
     "is_controlled_by",
     "remove_condition",
     "remove_owner",
