@@ -10,7 +10,7 @@ pods = {}
 
 
 def keep(pod):
-    raw = pod.raw  # pod.spec and the like convert to a Box at each access
+    raw = pod.raw
     raw["metadata"].pop("managedFields", None)  # kinformer drops them, too
     pods[raw["metadata"]["namespace"], raw["metadata"]["name"]] = pod
     peer.handle(raw["spec"].get("nodeName") or "", raw["status"]["phase"])
