@@ -42,12 +42,13 @@ def _read_strings(base: Any, offset: int) -> list[str]:
 
 def _read_map(base: Any, offset: int) -> dict[str, str]:
     pairs = lib.kpy_string_map(base, offset)
-    return {
-        ffi.string(pairs.items[i].name).decode("utf-8", "replace"): ffi.string(pairs.items[i].value).decode(
-            "utf-8", "replace"
-        )
-        for i in range(pairs.count)
-    }
+    name, value = ffi.new("const char **"), ffi.new("const char **")
+    members = {}
+    index = 0
+    while lib.ki_string_map_at(pairs, index, name, value):
+        members[ffi.string(name[0]).decode("utf-8", "replace")] = ffi.string(value[0]).decode("utf-8", "replace")
+        index += 1
+    return members
 
 
 # Type of Python: type of C, size of the member, how it is read.
