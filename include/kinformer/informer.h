@@ -85,8 +85,8 @@ typedef struct ki_informer_options {
      * take more, the informer reports KI_ERR_LIMIT once, to the watch error handler and in the log;
      * ki_health.is_over_memory_limit and the metric informer_over_memory_limit show it until the objects take a tenth
      * less than the threshold. Nothing else changes: a cache that lacks objects would be wrong. The program can remove
-     * the informer, request one that keeps less, or end. Indexes, dictionaries (memory.h), and objects that only the
-     * program still holds do not count. */
+     * the informer, request one that keeps less, or end. What packed objects have in common counts. Indexes,
+     * dictionaries of zstd, and objects that only the program still holds do not. */
     size_t memory_limit;
 } ki_informer_options;
 

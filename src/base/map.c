@@ -303,6 +303,15 @@ void ki_map_clear(ki_map *map) {
     map->count = part->count = 0;
 }
 
+size_t ki_map_memory(const ki_map *map) {
+    size_t bytes = map->part_count * sizeof(ki_map_part *);
+    for (size_t i = 0; i < map->part_count; i++) {
+        const ki_map_part *part = first_at(map, i);
+        bytes += part ? sizeof *part + part->capacity * sizeof *part->slots : 0;
+    }
+    return bytes;
+}
+
 bool ki_map_next(const ki_map *map, size_t *cursor, ki_str *ret_key, void **ret_value) {
     /* The last bits of the cursor are the part, the first bits the slot. */
     size_t index = *cursor % PARTS_MAX, at = *cursor / PARTS_MAX;
@@ -310,7 +319,7 @@ bool ki_map_next(const ki_map *map, size_t *cursor, ki_str *ret_key, void **ret_
         const ki_map_part *part = first_at(map, index);
         while (part && at < part->capacity && !part->slots[at].key)
             at++;
-        if (!part || at == part->capacity)
+        if (!part || at >= part->capacity) /* it can be another one, with fewer slots, than at the call before */
             continue;
         if (ret_key)
             *ret_key = (ki_str){ part->slots[at].key, part->slots[at].key_size };

@@ -55,7 +55,11 @@ KI_INTERNAL_API void *ki_map_remove(ki_map *map, ki_str key);
 void ki_map_clear(ki_map *map); /* keeps the memory of a small map */
 /* Makes room, so that puts up to `count` keys in total cannot fail before the next removal. Each part gets the room. */
 ki_status ki_map_reserve(ki_map *map, size_t count);
-/* Iterates over all entries. Start with *cursor 0; returns false at the end. Do not add or remove entries meanwhile. */
+/* Returns the bytes of the table, without its keys and values. */
+size_t ki_map_memory(const ki_map *map);
+
+/* Iterates over all entries. Start with *cursor 0; returns false at the end. Where entries are added or removed
+ * meanwhile, some may be passed over, or come twice. */
 KI_INTERNAL_API bool ki_map_next(const ki_map *map, size_t *cursor, ki_str *ret_key, void **ret_value);
 
 #endif

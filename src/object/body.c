@@ -127,5 +127,5 @@ void ki_object_format_add_memory(const ki_object_format *format, ki_object_memor
     uint64_t number = atomic_load(&format->packer.codec_number);
     if (number)
         add_codec(number, atomic_load(&format->packer.codec_bytes), sum);
-    sum->memory.dictionaries += atomic_load_explicit(&format->packer.bases.bytes, memory_order_relaxed);
+    sum->memory.dictionaries += ki_object_format_base_bytes(format);
 }

@@ -6,12 +6,14 @@
 #include "src/object/body_delta.h"
 
 enum {
-    PARTS_LEFT_OUT = 2, /* of a name: what a ReplicaSet and its Deployment, or a Job and its CronJob add */
-    SWEEP_MIN = 64
+    PARTS_LEFT_OUT = 2,   /* of a name: what a ReplicaSet and its Deployment, or a Job and its CronJob add */
+    SWEPT = 2,            /* bases that are looked at with each change */
+    SCRATCH_KEEP = 65536, /* bytes of the buffer that stay for the next base */
+    TIMES_MAX = 4 /* times the size of a body that is not small, which its base has at most: a reader unpacks both */
 };
 
 void ki_body_bases_init(ki_body_bases *bases, const ki_allocator *allocator) {
-    *bases = (ki_body_bases){ .allocator = allocator, .sweep_at = SWEEP_MIN };
+    *bases = (ki_body_bases){ .allocator = allocator };
     ki_map_init(&bases->by_name, allocator, 0);
     ki_buffer_init(&bases->scratch, allocator, 0);
     atomic_init(&bases->bytes, 0);
@@ -23,6 +25,12 @@ static void count(ki_body_bases *bases, size_t bytes) {
 
 static void uncount(ki_body_bases *bases, size_t bytes) {
     atomic_fetch_sub_explicit(&bases->bytes, bytes, memory_order_relaxed);
+}
+
+static void count_table(ki_body_bases *bases) {
+    uncount(bases, bases->table_bytes);
+    bases->table_bytes = ki_map_memory(&bases->by_name);
+    count(bases, bases->table_bytes);
 }
 
 /* --- texts -------------------------------------------------------------------------------------------------------- */
@@ -87,33 +95,25 @@ static void free_named(ki_body_bases *bases, ki_named_base *named) {
 
 static void remove_named(ki_body_bases *bases, ki_named_base *named) {
     (void)ki_map_remove(&bases->by_name, (ki_str){ named->name, named->name_size });
+    count_table(bases);
     free_named(bases, named);
 }
 
-/* Frees the bases that no object has any more. */
-static void sweep(ki_body_bases *bases) {
-    size_t cursor = 0;
+void ki_body_bases_sweep(ki_body_bases *bases) {
     ki_str name;
     void *value;
-    ki_named_base *unused = NULL;
-    while (ki_map_next(&bases->by_name, &cursor, &name, &value)) {
+    for (size_t i = 0; i < SWEPT; i++) {
+        if (!ki_map_next(&bases->by_name, &bases->swept_to, &name, &value)) {
+            bases->swept_to = 0;
+            return;
+        }
         ki_named_base *named = value;
-        if (named->text || !ki_refcount_is_one(&named->base->refs))
-            continue;
-        named->next = unused; /* without a text it is in no list */
-        unused = named;
+        if (ki_refcount_is_one(&named->base->refs))
+            remove_named(bases, named); /* what moves into its place is looked at in the next round */
     }
-    while (unused) {
-        ki_named_base *named = unused;
-        unused = named->next;
-        remove_named(bases, named);
-    }
-    bases->sweep_at = 2 * bases->by_name.count + SWEEP_MIN;
 }
 
 static ki_status add_named(ki_body_bases *bases, ki_str name, ki_body_base *base, char *text) {
-    if (bases->by_name.count >= bases->sweep_at)
-        sweep(bases);
     ki_named_base *named = ki_alloc(bases->allocator, sizeof *named + name.size);
     if (!named)
         return KI_ERR_NO_MEMORY;
@@ -124,6 +124,7 @@ static ki_status add_named(ki_body_bases *bases, ki_str name, ki_body_base *base
         return KI_ERR_NO_MEMORY;
     }
     count(bases, sizeof *named + name.size);
+    count_table(bases);
     named->base = base;
     add_text(bases, named, text);
     return KI_OK;
@@ -133,6 +134,7 @@ static ki_status add_named(ki_body_bases *bases, ki_str name, ki_body_base *base
 static ki_status make_base(ki_body_bases *bases, ki_body_codec *codec, ki_str name, ki_str body) {
     ki_body_base *base = NULL;
     ki_status status = ki_body_base_new(codec, body, &bases->bytes, &bases->scratch, &base);
+    ki_buffer_reset(&bases->scratch, SCRATCH_KEEP);
     char *text = status ? NULL : ki_alloc(bases->allocator, body.size);
     if (text)
         memcpy(text, body.data, body.size);
@@ -152,7 +154,8 @@ void ki_body_bases_clear(ki_body_bases *bases, size_t cache_bytes) {
     while (ki_map_next(&bases->by_name, &cursor, &name, &value))
         free_named(bases, value);
     ki_map_free(&bases->by_name);
-    bases->sweep_at = SWEEP_MIN;
+    count_table(bases);
+    bases->swept_to = 0;
     bases->texts_max = cache_bytes / KI_BODY_TEXTS_PART;
     if (bases->texts_max > KI_BODY_TEXTS_MAX)
         bases->texts_max = KI_BODY_TEXTS_MAX;
@@ -165,6 +168,14 @@ void ki_body_bases_free(ki_body_bases *bases) {
 
 /* --- deltas ------------------------------------------------------------------------------------------------------- */
 
+/* Of small bodies; of no key, since it is no C string. */
+static const ki_str small_name = { "", 1 };
+
+/* Returns true if the base is so large that reading the body would take far longer than its size. */
+static bool is_too_large(const ki_named_base *named, ki_str body) {
+    return named->base->size / TIMES_MAX > body.size;
+}
+
 static void write_delta(const ki_named_base *named, ki_str body, ki_buffer *delta) {
     delta->size = ki_body_delta_write((ki_str){ named->text, named->base->size }, body, delta->data);
 }
@@ -172,17 +183,18 @@ static void write_delta(const ki_named_base *named, ki_str body, ki_buffer *delt
 ki_status ki_body_bases_delta(ki_body_bases *bases, ki_body_codec *codec, ki_str key, ki_str body, ki_buffer *ret_delta,
                               ki_body_base **ret_base) {
     const bool is_small = body.size <= KI_BODY_SMALL;
-    const ki_str name = is_small ? KI_STR("") : ki_body_bases_name(key);
+    const ki_str name = is_small ? small_name : ki_body_bases_name(key);
     ki_named_base *named = ki_map_get(&bases->by_name, name);
     ret_delta->size = 0;
     ki_status status = ki_buffer_reserve(ret_delta, ki_body_delta_max(body.size));
-    if (!status && named)
+    bool is_usable = named && (is_small || !is_too_large(named, body));
+    if (!status && is_usable)
         status = read_text(bases, named);
     if (status)
         return status;
-    if (named)
+    if (is_usable)
         write_delta(named, body, ret_delta);
-    if (!named || (!is_small && ret_delta->size > body.size / 2)) {
+    if (!is_usable || (!is_small && ret_delta->size > body.size / 2)) {
         if (named)
             remove_named(bases, named);
         status = make_base(bases, codec, name, body);

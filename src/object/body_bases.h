@@ -1,7 +1,7 @@
 /* body_bases.h: the bases (body_base.h) of one format's objects, by name. Objects of one owner have names with one
  * beginning: the base of "shop/cart-5b2gv7q5r9-mdgxn" is that of "shop/cart". The first object with such a name becomes
- * the base, and a later one that is not like it the next base. Small bodies have one base, whatever their names: the
- * codec's dictionary has the rest. The loop alone. */
+ * the base, and a later one that is not like it, or far smaller, the next base. Small bodies have one base, whatever
+ * their names: the codec's dictionary has the rest. The loop alone. */
 #ifndef KI_OBJECT_BODY_BASES_H
 #define KI_OBJECT_BODY_BASES_H
 
@@ -26,7 +26,8 @@ typedef struct ki_named_base {
 typedef struct ki_body_bases {
     const ki_allocator *allocator;
     ki_map by_name;
-    size_t sweep_at;      /* their number at which those that no object has any more are freed */
+    size_t table_bytes;   /* of `by_name`, which `bytes` has */
+    size_t swept_to;      /* how far ki_body_bases_sweep is */
     ki_named_base *texts; /* those with a text, the one that was used last first */
     size_t text_bytes, texts_max;
     ki_buffer scratch;
@@ -37,6 +38,9 @@ void ki_body_bases_init(ki_body_bases *bases, const ki_allocator *allocator);
 /* Forgets all bases, for the next codec, of a cache with so many bytes. Objects still have theirs. */
 void ki_body_bases_clear(ki_body_bases *bases, size_t cache_bytes);
 void ki_body_bases_free(ki_body_bases *bases);
+
+/* Looks at the next few bases, and frees those that no object has any more. */
+void ki_body_bases_sweep(ki_body_bases *bases);
 
 /* Returns the part of an object's key that those of its owner share: the name up to its first dot, without the last two
  * of its parts between dashes, but with the first one. */

@@ -128,6 +128,10 @@ const ki_allocator *ki_object_format_allocator(const ki_object_format *format) {
     return &format->allocator;
 }
 
+size_t ki_object_format_base_bytes(const ki_object_format *format) {
+    return atomic_load_explicit(&format->packer.bases.bytes, memory_order_relaxed);
+}
+
 size_t ki_object_format_group_bytes(const ki_object_format *format) {
     return atomic_load_explicit(&format->groups.bytes, memory_order_relaxed);
 }

@@ -78,8 +78,12 @@ KI_INTERNAL_API ki_status ki_object_check_content(const ki_object *obj, ki_error
 ki_status ki_json_field(ki_object_format *format, ki_str json, const char *whose, const char *path, ki_value *ret_value,
                         ki_error *err);
 
+/* Returns the memory of what bodies of this format's objects are deltas against (body_bases.h). */
+size_t ki_object_format_base_bytes(const ki_object_format *format);
 /* Returns the bytes of memory that the object takes, including its body. */
 size_t ki_object_memory(const ki_object *obj);
+/* The same, and the base of its body, which it can have alone. */
+size_t ki_object_memory_with_base(const ki_object *obj);
 /* Returns a hash of those `size` bytes without the reference count. It changes only if a program writes into the
  * immutable object. */
 uint64_t ki_object_fingerprint(const ki_object *obj, size_t size);

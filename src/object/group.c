@@ -179,7 +179,7 @@ static bool revive(ki_object_group *group) {
     return false;
 }
 
-/* Returns a reference to the group that has most labels in common with the content; NULL: none has its shape. */
+/* Returns a reference to the group that the values which differ lead to; NULL: none has the content's shape. */
 static ki_object_group *find(ki_object_format *format, const ki_group_content *content, const shape *wanted,
                              difference *ret_differs) {
     ki_group_table *table = lock_table(format);

@@ -3,8 +3,8 @@
  *
  * The first object of a shape (all but the values of labels) gets a group, which is the base of further ones: once
  * several objects in a row differ from a group by the same value first, they get a group below it, and so on. An object
- * has the group that has most labels in common with it, and its own labels: the values that differ, in the object. So
- * the pods of a StatefulSet share a group, and each has its name.
+ * has the group that its first values that differ lead to, and its own labels: the values that still differ, in the
+ * object. So the pods of a StatefulSet share a group, and each has its name.
  *
  * Guards: a group is immutable but for its count and its place in the format's table. Any thread. */
 #ifndef KI_OBJECT_GROUP_H

@@ -623,6 +623,10 @@ size_t ki_object_memory(const ki_object *obj) {
     return (size_t)obj->body_at + (obj->body_size ? (size_t)obj->body_size + 1 : sizeof(uint64_t));
 }
 
+size_t ki_object_memory_with_base(const ki_object *obj) {
+    return ki_object_memory(obj) + (obj->is_packed ? ki_object_packed_body(obj)->base->packed_size : 0);
+}
+
 static bool is_in(const char *text, const void *block, size_t size) {
     return (uintptr_t)text - (uintptr_t)block < size;
 }

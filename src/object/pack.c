@@ -92,6 +92,11 @@ ki_status ki_body_packer_pack(ki_body_packer *packer, ki_str key, ki_str body, k
 void ki_object_format_set_pack(ki_object_format *format, ki_body_contexts *contexts, size_t pack_from) {
     ki_body_packer_free(&format->packer);
     ki_body_packer_init(&format->packer, &format->allocator, contexts, pack_from);
+    format->packer.bases.by_name.seed = format->groups.seed;
+}
+
+void ki_object_format_sweep(ki_object_format *format) {
+    ki_body_bases_sweep(&format->packer.bases);
 }
 
 ki_object_format *ki_object_format_of(const ki_object *obj) {
@@ -187,7 +192,8 @@ static ki_object *make_packed(const ki_object *obj) {
     if (ki_body_packer_pack(packer, ki_str_of(ki_object_key(obj)), ki_object_plain_body(obj), &base))
         return NULL;
     size_t body_at = (obj->body_at + 7) / 8 * 8;
-    ki_object *made = ki_alloc(&format->allocator, body_at + offsetof(ki_packed_body, bytes) + packer->packed.size);
+    size_t size = body_at + offsetof(ki_packed_body, bytes) + packer->packed.size;
+    ki_object *made = size < ki_object_memory(obj) ? ki_alloc(&format->allocator, size) : NULL;
     if (!made)
         return NULL;
     copy_head(obj, made);

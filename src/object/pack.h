@@ -46,8 +46,12 @@ void ki_body_packer_train(ki_body_packer *packer, const ki_str *samples, size_t 
  * plain: there is no codec, or nothing is saved), KI_ERR_NO_MEMORY. */
 ki_status ki_body_packer_pack(ki_body_packer *packer, ki_str key, ki_str body, ki_body_base **ret_base);
 
-/* Has objects of this format packed once the cache has `pack_from` bytes. Before the first object. */
+/* Has objects of this format packed once the cache has `pack_from` bytes. Before the first object, after
+ * ki_object_format_set_seed: names of objects are somebody's choice, too. */
 void ki_object_format_set_pack(ki_object_format *format, ki_body_contexts *contexts, size_t pack_from);
+
+/* With each change: frees some of what packed objects had in common that none has any more. */
+void ki_object_format_sweep(ki_object_format *format);
 
 /* Returns the format of an object, borrowed. */
 ki_object_format *ki_object_format_of(const ki_object *obj);

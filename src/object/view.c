@@ -287,9 +287,11 @@ static const char *shared_text(const member *m, yyjson_val *value, const ki_view
     }
     const ki_path_step *name = ki_path_step_at(m->path, 2);
     const char *label, *text;
-    for (size_t i = 0; ki_object_label_at(room->obj, i, &label, &text); i++) {
-        /* A name can be there twice: without what follows its zero character. */
-        if (ki_str_equals((ki_str){ name->name, name->name_size }, label) && strcmp(text, yyjson_get_str(value)) == 0)
+    for (size_t i = 0; ki_object_label_at(room->obj, i, &label, NULL); i++) {
+        /* A name can be there twice: without what follows its zero character. Values of the object are searched for:
+         * only of this name. */
+        if (ki_str_equals((ki_str){ name->name, name->name_size }, label) &&
+            ki_object_label_at(room->obj, i, NULL, &text) && strcmp(text, yyjson_get_str(value)) == 0)
             return text;
     }
     return NULL; /* does not happen: the header has all labels */

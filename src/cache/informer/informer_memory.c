@@ -57,7 +57,8 @@ size_t ki_informer_object_bytes(const ki_informer *informer) {
     if (!format ||
         atomic_load(&informer->removal.is_begun)) /* what shared it is freed later, and nothing counts again */
         return ki_store_object_bytes(informer->store);
-    return ki_store_object_bytes(informer->store) + ki_object_format_group_bytes(format);
+    return ki_store_object_bytes(informer->store) + ki_object_format_group_bytes(format) +
+           ki_object_format_base_bytes(format);
 }
 
 bool ki_informer_is_over_limit(const ki_informer *informer) {

@@ -121,6 +121,8 @@ static ki_status stage_key(ki_informer *informer, const ki_deltas *deltas, size_
         ki_object_unref(before);
         state = is_deleted ? NULL : delta.obj;
     } while (!status && *at < deltas->count && strcmp(ki_object_key(deltas->items[*at].obj), key) == 0);
+    if (informer->options.format)
+        ki_object_format_sweep(informer->options.format);
     if (!status && state != known) {
         (void)ki_engine_work(informer->options.engine, 1); /* a change of the store costs as much as taking the key */
         status = ki_store_begin(store, version, NULL);

@@ -24,8 +24,8 @@ static void pop(ki_deleted_objects *deleted) {
     if (!ki_ring_pop(&deleted->queue, &oldest))
         return;
     deleted->popped++;
-    KI_ASSERT(deleted->bytes >= ki_object_memory(oldest.obj));
-    deleted->bytes -= ki_object_memory(oldest.obj);
+    KI_ASSERT(deleted->bytes >= ki_object_memory_with_base(oldest.obj));
+    deleted->bytes -= ki_object_memory_with_base(oldest.obj);
     if (deleted->staged > deleted->queue.count)
         deleted->staged = deleted->queue.count;
     ki_object_unref(oldest.obj);
@@ -65,7 +65,7 @@ ki_status ki_deleted_objects_stage(ki_deleted_objects *deleted, ki_object *obj) 
     slot->key = key;
     slot->value = (void *)(uintptr_t)(deleted->popped + deleted->queue.count + 1);
     (void)ki_ring_push(&deleted->queue, &(entry){ ki_object_ref(obj), INT64_MAX }); /* room is reserved */
-    deleted->bytes += ki_object_memory(obj);
+    deleted->bytes += ki_object_memory_with_base(obj);
     deleted->staged++;
     KI_ASSERT(deleted->staged <= deleted->queue.count);
     return KI_OK;

@@ -121,6 +121,28 @@ TEST(objects_outlive_their_base_in_the_format_the_codec_and_the_format) {
     ki_object_unref(pods[COUNT - 1]);
 }
 
+TEST(an_object_is_never_larger_when_packed) {
+    ki_object_format *format = NULL;
+    assert_int_equal(format_with_codec(&ki_allocator_default, &format), KI_OK);
+    ki_object *kept = NULL; /* the first small body that packs is the base of the others */
+    for (unsigned size = 900; size > 10; size -= 10) {
+        char json[LARGE_POD];
+        size_t used = (size_t)snprintf(json, sizeof json, "{\"metadata\":{\"name\":\"a\"},\"data\":\"");
+        for (unsigned i = 0; i < size; i++)
+            json[used++] = size == 900 ? 'a' : (char)('A' + (size * 31 + i * i * 2654435761u % 1009) % 52 % 26);
+        used += (size_t)snprintf(json + used, sizeof json - used, "\"}");
+        ki_object *plain = NULL;
+        assert_int_equal(ki_object_format_read(format, json, used, &plain, NULL), KI_OK);
+        size_t before = ki_object_memory(plain);
+        ki_object *packed = ki_object_pack(plain);
+        assert_true(ki_object_memory(packed) <= before);
+        ki_object_unref(kept);
+        kept = packed;
+    }
+    ki_object_unref(kept);
+    ki_object_format_unref(format);
+}
+
 static size_t dictionaries_of(const ki_object_format *format, const ki_object *obj) {
     ki_object_memory_sum sum = { .codec_count = 0 };
     if (obj)
