@@ -6,6 +6,7 @@
 #include "sim/removal.h"
 #include "sim/world.h"
 
+#include "src/cache/informer/informer_parts.h"
 #include "src/object/format.h"
 
 #include <string.h>
@@ -88,7 +89,8 @@ static void check_memory(sim_world *world, ki_informer *informer, size_t count) 
     ki_health health;
     ki_informer_memory(informer, &memory);
     ki_informer_health(informer, &health);
-    size_t bytes = memory.fields + memory.shared + memory.plain_bodies + memory.packed_bodies;
+    size_t bytes = memory.fields + memory.shared + memory.plain_bodies + memory.packed_bodies +
+                   ki_object_format_base_bytes(informer->options.format);
     if (memory.objects != count || health.object_bytes != bytes)
         sim_fail(world, "the memory of %zu objects is counted as that of %zu, %zu bytes", count, memory.objects,
                  health.object_bytes);
