@@ -433,8 +433,26 @@ def test_wrong_types_are_exceptions(kube_api):
             pytest.fail(f"case {number}")
     with pytest.raises(ValueError):
         kube_api.requests(verb="get,list")
-    with pytest.raises(ValueError):
-        kube_api.get("pods", "")
+
+
+def test_a_count_is_not_below_zero(kube_api):
+    for wait in kube_api.wait_for_requests, kube_api.wait_for_watches, kube_api.fault("close").wait:
+        with pytest.raises(ValueError, match="count must be at least 0"):
+            wait(count=-1)
+
+
+@pytest.mark.parametrize("name, message", [("", "empty"), ("shop/a", "write 'a', namespace='shop', not 'shop/a'")])
+def test_a_name_is_no_key_and_not_empty(kube_api, name, message):
+    uses = [
+        lambda: kube_api.get("pods", name),
+        lambda: kube_api.patch("pods", name, {}),
+        lambda: kube_api.delete("pods", name),
+        lambda: kube_api.wait_for_object("pods", name, timeout=0),
+        lambda: kube_api.wait_for_deletion("pods", name, timeout=0),
+    ]
+    for use in uses:
+        with pytest.raises(ValueError, match=message):
+            use()
 
 
 def test_a_forked_child_may_use_the_url_and_nothing_else(kube_api):

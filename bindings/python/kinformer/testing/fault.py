@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import integer
 from ..errors import NotFound
 from ._native import lib
 
@@ -38,7 +39,7 @@ class Fault:
 
         timeout: seconds; None: no limit. Errors: Timeout (the message says how often it was), NotFound (removed).
         """
-        self._server._wait(lib.ki_testing_server_wait_for_fault, self.id, count, timeout=timeout)
+        self._server._wait(lib.ki_testing_server_wait_for_fault, self.id, integer("count", count), timeout=timeout)
 
     def remove(self) -> None:
         """Removes the fault: later requests are not affected. Errors: NotFound (removed before)."""

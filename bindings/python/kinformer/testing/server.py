@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from .._native import lib as library
-from ..arguments import flag, milliseconds, string, text
+from ..arguments import flag, integer, milliseconds, string, text
 from ..errors import Error, Invalid, StateError, Timeout, call, error_of, new_error
 from .fault import Fault
 from .request import Request, read_request, select_requests
@@ -170,9 +170,7 @@ class Server:
         found = self._resource(resource)
         where = text("namespace", namespace) if found.is_namespaced else ffi.NULL
         content = _dump(patch)
-        self._call(
-            lib.ki_testing_server_patch, found.pointer, where, text("name", name), content, len(content)
-        )
+        self._call(lib.ki_testing_server_patch, found.pointer, where, _name(name), content, len(content))
         return self.get(resource, name, namespace)
 
     def delete(self, resource: str, name: str, namespace: str = "default") -> None:
@@ -286,7 +284,7 @@ class Server:
         line = select_requests(
             verb=verb, resource=resource, namespace=namespace, name=name, path=path, user_agent=user_agent
         )
-        self._wait(lib.ki_testing_server_wait_for_requests, line.encode(), count, timeout=timeout)
+        self._wait(lib.ki_testing_server_wait_for_requests, line.encode(), integer("count", count), timeout=timeout)
         return self._requests(line)
 
     def wait_for_watches(self, resource: str | None = None, count: int = 1, timeout: float | None = 10) -> None:
@@ -295,9 +293,8 @@ class Server:
         resource: None: all. timeout: seconds; None: no limit. Errors: Timeout (the message says how many there are).
         """
         found = self._resource(resource) if resource is not None else None
-        self._wait(
-            lib.ki_testing_server_wait_for_watches, found.pointer if found else ffi.NULL, count, timeout=timeout
-        )
+        pointer = found.pointer if found else ffi.NULL
+        self._wait(lib.ki_testing_server_wait_for_watches, pointer, integer("count", count), timeout=timeout)
 
     def wait_for_object(
         self,
@@ -318,7 +315,7 @@ class Server:
             lib.ki_testing_server_wait_for_object,
             found.pointer,
             where,
-            text("name", name),
+            _name(name),
             text("fields", fields),
             timeout=timeout,
         )
@@ -330,9 +327,7 @@ class Server:
         """Waits until there is no object of this name. timeout: seconds; None: no limit. Errors: Timeout."""
         found = self._resource(resource)
         where = text("namespace", namespace) if found.is_namespaced else ffi.NULL
-        self._wait(
-            lib.ki_testing_server_wait_for_deletion, found.pointer, where, text("name", name), timeout=timeout
-        )
+        self._wait(lib.ki_testing_server_wait_for_deletion, found.pointer, where, _name(name), timeout=timeout)
 
     # ---- the server as a whole ----
 
@@ -502,9 +497,7 @@ class Server:
         return "".join("/" + urllib.parse.quote(part, safe="") for part in parts)
 
     def _object_path(self, resource: str, namespace: str, name: str) -> str:
-        if not _text("name", name):
-            raise ValueError("name must not be empty")
-        return f"{self._path(resource, namespace)}/{urllib.parse.quote(name, safe='')}"
+        return f"{self._path(resource, namespace)}/{urllib.parse.quote(_name(name), safe='')}"
 
     def _write_kubeconfig(self) -> None:
         with self._use() as server:
@@ -528,6 +521,17 @@ def _custom(spec: Any) -> _Found:
         for value in (spec["group"], version, spec["names"]["plural"], spec["names"]["kind"])
     ]
     return _Found(ffi.new("ki_resource *", [*strings, spec["scope"] == "Namespaced"]), strings)
+
+
+def _name(name: str) -> bytes:
+    """Returns the name of an object as C takes it. Errors: as of text(); ValueError for "" and for a key."""
+    name_text = text("name", name)
+    if not name:
+        raise ValueError("name must not be empty")
+    if "/" in name:
+        namespace, _, rest = name.rpartition("/")
+        raise ValueError(f"a name has no '/': write {rest!r}, namespace={namespace!r}, not {name!r}")
+    return name_text
 
 
 def _text(name: str, value: str) -> str:
