@@ -15,10 +15,10 @@ from .arguments import Struct, flag, milliseconds, optional_text, string, text
 from .client import Client
 from .controller import Controller, Reconcile, Watched, is_in_reconcile
 from .elector import Elector
-from .errors import Cancelled, Deadlock, Error, StateError, SystemFailure, call, error_of, new_error
+from .errors import Cancelled, Deadlock, Error, Invalid, StateError, SystemFailure, call, error_of, new_error
 from .informer import BaseInformer, Informer
 from .log import logger, new_log, write_messages
-from .object import object_class
+from .object import Object, object_class
 from .operation import Operation, Sync
 from .recorder import EventRecorder
 from .resource import ResourceNames
@@ -211,6 +211,7 @@ class BaseFactory(Generic[AnyInformer]):
                 is_new = True
             else:
                 is_new = False
+                _check_same_names(informer, make)
         try:
             for index, path in (indexes or {}).items():
                 informer.add_index(index, path)
@@ -496,6 +497,16 @@ class Factory(BaseFactory[Informer]):
     def _end_with_interpreter(self) -> None:
         if self._is_started:
             self._close(_END_SECONDS)
+
+
+def _check_same_names(informer: BaseInformer, make: type[Object]) -> None:
+    """The library compares the paths and the types of the views, but does not know their names. Errors: Invalid."""
+    view, asked = informer._object_class._view, make._view
+    if view and asked and view.names != asked.names:
+        raise Invalid(
+            f"the informer of {informer} has a view with the names {', '.join(view.names)}, not "
+            f"{', '.join(asked.names)}: all requests of an informer have one view"
+        )
 
 
 def _new_config(make: Any, **options: Any) -> Any:

@@ -69,7 +69,8 @@ class View:
     """A compiled view: the array of ki_field, and how each attribute is read.
 
     fields: the array, which must outlive the informer and its objects, with `kept`, the memory that it points to.
-    getters: attribute → function of the pointer to the struct.
+    getters: attribute → function of the pointer to the struct. names: the attributes in their order, those of
+    the objects in an array as "ports.port".
     """
 
     def __init__(self, view: Mapping[str, Any], reserved: frozenset[str] = frozenset()) -> None:
@@ -78,6 +79,7 @@ class View:
         self.fields = ffi.new("ki_field[]", len(view) + 1)
         self.kept: list[Any] = []
         self.getters: dict[str, Getter] = {}
+        self.names: list[str] = []
         offset = 0
         for i, (name, field) in enumerate(view.items()):
             _check_name(name, reserved)
@@ -92,12 +94,14 @@ class View:
 
     def _add(self, i: int, name: str, kind: Any, offset: int) -> int:
         """Sets the type of the field and its getter. Returns the size of the member."""
+        self.names.append(name)
         if isinstance(kind, Mapping):
             elements = View(kind)
             self.kept.append(elements)
             self.fields[i].type = lib.KI_FIELD_TYPE_LIST
             self.fields[i].elements = elements.fields
             self.getters[name] = _list_getter(name, elements, offset)
+            self.names += [f"{name}.{inner}" for inner in elements.names]
             return 16
         if not isinstance(kind, type) or kind not in _TYPES:
             raise TypeError(f"the view's {name} has the type {kind!r}: use {_TYPE_NAMES}")

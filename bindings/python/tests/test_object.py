@@ -143,6 +143,20 @@ def test_an_informer_has_one_view(factory):
         factory.informer("pods", view={"node": "spec.nodeName"})
 
 
+def test_an_informer_has_one_set_of_names_for_its_view(factory):
+    """The library compares paths and types: an object would not have the names that were asked for."""
+    views = [
+        {"phase": "status.phase", "ports": ("spec.containers", {"label": "name", "image": "image"})},
+        {"state": "status.phase", "ports": ("spec.containers", {"label": "name", "image": "image"})},
+        {"phase": "status.phase", "ports": ("spec.containers", {"image": "name", "label": "image"})},
+    ]
+    pods = factory.informer("pods", view=views[0])
+    assert factory.informer("pods", view=views[0]) is pods
+    for view in views[1:]:
+        with pytest.raises(kinformer.Invalid, match="phase, ports, ports.label, ports.image, not"):
+            factory.informer("pods", view=view)
+
+
 def test_an_empty_view_is_none(factory):
     assert factory.informer("pods", view={}) is factory.informer("pods")
 
