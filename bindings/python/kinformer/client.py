@@ -78,9 +78,10 @@ class Client:
     Requests in a reconcile belong to it (controller.py). Any thread may call any function, but no handler.
 
     Errors of all: NotFound, Conflict, Forbidden and the like (the response, with the server's message); NotFound (the
-    server has no such resource); Timeout; ConnectionFailed; Invalid (the message names what is missing), TypeError and
-    ValueError (an argument); Deadlock (called in a handler); Cancelled (the factory was closed, or this process does
-    not lead any more); StateError (the factory is closed, or not started).
+    server has no such resource); Timeout; ConnectionFailed; Invalid (the message names what is missing; `seen_by` is of
+    another resource), TypeError and ValueError (an argument); Deadlock (called in a handler); Cancelled (the factory
+    was closed, or this process does not lead any more); StateError (the factory is closed, or it or `seen_by` is not
+    started).
     """
 
     def __init__(self, factory: BaseFactory[Any]) -> None:

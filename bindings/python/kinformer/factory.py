@@ -201,8 +201,9 @@ class BaseFactory(Generic[AnyInformer]):
             keep=_KEEP[keep],
         )
         made = ffi.new("ki_informer **")
-        call(lib.ki_factory_informer_by_name, self._pointer, text("resource", resource), options.struct, made)
+        name = text("resource", resource)
         with self._lock:
+            call(lib.ki_factory_informer_by_name, self._pointer, name, options.struct, made)
             informer = self._informers.get(int(ffi.cast("intptr_t", made[0])))
             if informer is None:
                 where = f"({set_name})" if set_name else self._namespace if namespace is None else namespace
@@ -295,6 +296,8 @@ class BaseFactory(Generic[AnyInformer]):
             if self._is_closing:
                 raise StateError(_CLOSED)
             call(lib.ki_factory_start, self._pointer)
+            for informer in self._informers.values():
+                informer._is_started = True
             if self._is_started:
                 return
             if errno := lib.kpy_loop_open(self._loop):

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from .arguments import text
-from .errors import Invalid, call
+from .errors import Invalid, StateError, call
 from .handler import Event, Registration
 from .health import Health, Memory, read_health, read_memory
 from .object import Object
@@ -45,6 +45,7 @@ class BaseInformer(Mapping[str, Object]):
         self._registrations: set[Registration] = set()
         self._past_errors = 0
         self._transform: TransformCall | None = None
+        self._is_started = False
         self.transform_errors = 0
 
     # ---- handlers ----
@@ -205,6 +206,11 @@ class BaseInformer(Mapping[str, Object]):
     def __hash__(self) -> int:
         return id(self)
 
+    def _check_started(self) -> None:
+        """Raises why a wait for the cache would never end."""
+        if not self._is_started:
+            raise StateError(f"the informer of {self} is not started: call start() after informer()")
+
     def _get(self, key: bytes) -> Object | None:
         self._factory._check()
         obj = lib.ki_informer_get(self._pointer, key)
@@ -233,7 +239,7 @@ class Informer(BaseInformer):
     """An informer of a Factory. Its waits block the calling thread; Ctrl-C ends them at once.
 
     Further errors of the waits: Cancelled (the factory was closed), Deadlock (called in a handler), StateError (the
-    factory is not started).
+    factory or the informer is not started).
     """
 
     def wait_for_sync(self, timeout: float | None = None) -> None:

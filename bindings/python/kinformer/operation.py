@@ -105,6 +105,7 @@ class Sync(InformerOperation):
         self._registration = ffi.new("ki_registration *")
 
     def _begin(self) -> None:
+        self._informer._check_started()
         handler = ffi.new("ki_handler *", {"on_synced": lib.kpy_on_sync, "on_removed": lib.kpy_on_sync_removed})
         call(
             lib.ki_informer_add_handler,
@@ -132,6 +133,7 @@ class Version(InformerOperation):
         self._milliseconds = milliseconds("timeout", timeout)
 
     def _begin(self) -> None:
+        self._informer._check_started()
         call(
             lib.ki_informer_wait_for_version_async,
             self._informer._pointer,
@@ -160,6 +162,7 @@ class Deletion(InformerOperation):
         self._milliseconds = milliseconds("timeout", timeout)
 
     def _begin(self) -> None:
+        self._informer._check_started()
         call(
             lib.ki_informer_wait_for_deletion_async,
             self._informer._pointer,

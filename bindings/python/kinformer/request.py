@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .arguments import Struct, string
-from .errors import Cancelled, Cause, Error, call, error_of
+from .errors import Cancelled, Cause, Error, Invalid, call, error_of
 from .operation import Deletion, Operation, Version
-from .resource import ResourceNames
+from .resource import ResourceNames, full_name
 from ._native import ffi, lib
 
 if TYPE_CHECKING:
@@ -90,11 +90,20 @@ class Request(Operation):
         request = Struct("ki_client_request", options=options.struct, **self._fields)
         if found:
             request.struct.resource = found[0]
+            self._check_seen_by(full_name(found[0]))
         client = lib.ki_factory_client(self._factory._pointer)
         pending = ffi.new("ki_pending_request **")
         with self._lock:
             call(lib.ki_client_send, client, request.struct, lib.kpy_on_response, self._handle, pending)
             self._pending = pending[0]
+
+    def _check_seen_by(self, resource: str) -> None:
+        """Raises, before the request is sent, why the wait for `seen_by` would never end."""
+        if self._seen_by is None:
+            return
+        if self._seen_by.resource != resource:
+            raise Invalid(f"seen_by is the informer of {self._seen_by}, not of {resource}")
+        self._seen_by._check_started()
 
     def _has_resources(self, resources: Any, err: Any) -> None:
         """The server has told its resources, or has not."""

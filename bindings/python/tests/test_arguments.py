@@ -185,6 +185,26 @@ def test_a_factory_that_is_not_started_says_so(server):
     factory.close()
 
 
+def test_a_wait_for_an_informer_that_is_not_started_says_so(server):
+    server.create_pod("a")
+    with kinformer.Factory.from_server(server.url) as factory:
+        factory.start()
+        pods = factory.informer("pods")
+        waits = [
+            lambda: pods.wait_for_sync(timeout=LIMIT),
+            lambda: factory.wait_for_sync(timeout=LIMIT),
+            lambda: pods.wait_for_version(None, "shop/a", timeout=LIMIT),
+            lambda: pods.wait_for_deletion("shop/b", timeout=LIMIT),
+        ]
+        for wait in waits:
+            with pytest.raises(kinformer.StateError, match=r"pods in all namespaces is not started: call start\(\)"):
+                wait()
+        assert pods.get_or_fetch("shop/a", timeout=LIMIT).name == "a"  # of the server
+        factory.start()
+        for wait in waits:
+            wait()
+
+
 def test_a_wait_in_a_handler_is_an_error_and_close_in_a_handler_closes(server, factory):
     server.create_pod("a")
     pods = factory.informer("pods")

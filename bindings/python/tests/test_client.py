@@ -161,6 +161,19 @@ def test_an_informer_has_seen_the_write_when_the_call_returns(factory):
     assert "default/greeting" not in maps
 
 
+def test_an_informer_that_cannot_see_the_write_is_an_error_before_it(factory):
+    pods = factory.informer("pods")
+    factory.start()
+    maps = factory.informer("configmaps", namespace="default")  # not started
+    client = factory.client
+    with pytest.raises(kinformer.Invalid, match="the informer of pods in all namespaces, not of configmaps"):
+        client.create(greeting(), seen_by=pods, timeout=LIMIT)
+    with pytest.raises(kinformer.StateError, match=r"configmaps in default is not started: call start\(\)"):
+        client.create(greeting(), seen_by=maps, timeout=LIMIT)
+    factory.start()
+    assert client.create(greeting(), seen_by=maps, timeout=LIMIT).key in maps  # nothing was written before
+
+
 def test_a_dry_run_writes_nothing(client):
     assert client.create(greeting(), dry_run=True).name == "greeting"
     assert client.list("configmaps", namespace="default", fields="metadata.name=greeting") == []
