@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import queue
 import threading
 from collections.abc import Callable, Iterable
@@ -155,6 +156,8 @@ class Controller:
         """Made by factory.controller()."""
         if not callable(function):
             raise TypeError(f"a controller takes a function, not {type(function).__name__}")
+        if inspect.iscoroutinefunction(function):
+            raise TypeError("a reconcile function is no coroutine function: it may wait, on a thread of its own")
         if isinstance(owns, str):
             raise TypeError("owns must be several resources, not a str: use a list")
         if elector is not None and not isinstance(elector, Elector):

@@ -391,6 +391,10 @@ def nothing(ctx, key):
     return None
 
 
+async def nothing_later(ctx, key):
+    return None
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -422,6 +426,7 @@ def test_wrong_arguments_of_controllers_electors_and_recorders_are_exceptions(fa
         calls = [
             lambda: factory.controller(for_="pods", name="x")("reconcile"),
             lambda: factory.controller(for_=foreign, name="y"),
+            lambda: factory.controller(for_="pods", name="z")(nothing_later),
             lambda: controller.queue(5),
             lambda: controller.queue("a", after="b"),
             lambda: controller.queue(""),
