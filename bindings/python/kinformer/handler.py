@@ -114,7 +114,8 @@ class Registration:
             self._methods[name](*arguments)
         except BaseException:  # also SystemExit: the thread is the factory's
             self.errors += 1
-            logger.exception("%s of a handler of %s failed: %r", name, self._informer, self._methods[name])
+            where = "".join(f" for {event.key}" for event in arguments)
+            logger.exception("%s of a handler of %s failed%s: %r", name, self._informer, where, self._methods[name])
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]

@@ -100,7 +100,8 @@ def test_an_exception_in_a_handler_is_logged_and_counted_and_the_next_event_come
     assert pods.handler_errors == 4
     texts = [record for record in caplog.records if record.name == "kinformer"]
     assert len(texts) == 4 and all(record.exc_info for record in texts)
-    assert "no place for shop/a" in caplog.text and "pods in all namespaces" in caplog.text
+    assert "no place for shop/a" in caplog.text
+    assert "on_add of a handler of pods in all namespaces failed for shop/b" in caplog.text
 
 
 def test_an_informer_is_a_mapping_of_keys_to_objects(server, factory):
