@@ -132,6 +132,9 @@ class Object(Mapping[str, Any]):
     def __repr__(self) -> str:
         return f"<{self.kind or 'Object'} {self.key} resource_version={self.resource_version}>"
 
+    def __reduce__(self) -> Any:
+        raise TypeError("an object cannot be pickled or copied: use to_dict() or json")
+
     def _parsed(self) -> dict[str, Any]:
         if self._content is None:
             self._content = self.to_dict()
@@ -157,7 +160,7 @@ def object_class(view: Mapping[str, Any] | None) -> type[Object]:
     if view is None:
         return Object
     compiled = View(view, _RESERVED)
-    members: dict[str, Any] = {"__slots__": (), "_view": compiled, "__doc__": Object.__doc__}
+    members: dict[str, Any] = {"__slots__": (), "_view": compiled, "__doc__": Object.__doc__, "__module__": __name__}
     for name, get in compiled.getters.items():
         members[name] = _attribute(get)
     return type("Object", (Object,), members)

@@ -1,8 +1,10 @@
 """Objects, views and snapshots: what the program reads."""
 
+import copy
 import datetime
 import decimal
 import gc
+import pickle
 
 import kinformer
 import pytest
@@ -60,6 +62,16 @@ def test_a_field_is_read_by_its_path(pods):
     assert isinstance(pod.field("spec.terminationGracePeriodSeconds"), int)
     with pytest.raises(kinformer.ParseError, match="spec"):
         pod.field("{.spec.nodeName}")
+
+
+def test_an_object_that_is_pickled_or_copied_says_what_to_use(factory, pods):
+    seen = factory.informer("pods", view={"phase": "status.phase"}, namespace="shop")
+    factory.start()
+    seen.wait_for_sync(timeout=LIMIT)
+    for pod in pods["shop/a"], seen["shop/a"]:
+        for use in pickle.dumps, copy.copy, copy.deepcopy:
+            with pytest.raises(TypeError, match="to_dict"):
+                use(pod)
 
 
 def test_equal_objects_are_the_same_state(server, pods):
