@@ -339,9 +339,16 @@ class Client:
 
 
 def to_dict(obj: Content) -> dict[str, Any]:
-    """Returns an object or a text of YAML or JSON as a dict. Errors: ParseError (line and column), TypeError."""
+    """Returns an object or a text of YAML or JSON as a dict.
+
+    Errors: ParseError (line and column), TypeError, ValueError (an Object that was changed in place: the change would
+    be lost).
+    """
     if isinstance(obj, Object):
-        return obj.to_dict()
+        content = obj.to_dict()
+        if obj._content is not None and obj._content != content:
+            raise ValueError(f"{obj!r} was changed in place: change a copy, obj.to_dict(), and write that")
+        return content
     if isinstance(obj, Mapping):
         return dict(obj)
     if not isinstance(obj, str):
@@ -372,10 +379,8 @@ def to_json(content: Any) -> bytes:
 
 
 def _default(value: Any) -> Any:
-    if isinstance(value, Object):
-        return value.to_dict()
     if isinstance(value, Mapping):
-        return dict(value)
+        return to_dict(value)
     raise TypeError(f"an object has a {type(value).__name__}, which JSON does not have")
 
 

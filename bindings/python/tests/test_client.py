@@ -179,6 +179,21 @@ def test_a_dry_run_writes_nothing(client):
     assert client.list("configmaps", namespace="default", fields="metadata.name=greeting") == []
 
 
+def test_an_object_that_was_changed_in_place_is_not_written(client):
+    client.create(greeting(text="hello"))
+    read = client.get("configmaps", "default/greeting")
+    read["data"]["text"] = "bye"
+    for write in (
+        lambda: client.update(read),
+        lambda: client.apply(read, field_manager="greeter"),
+        lambda: client.request("PUT", "/api/v1/namespaces/default/configmaps/greeting", read),
+        lambda: client.create({"apiVersion": "v1", "kind": "List", "metadata": {"name": "a"}, "items": [read]}),
+    ):
+        with pytest.raises(ValueError, match="changed in place: change a copy"):
+            write()
+    assert client.update({**read.to_dict(), "data": {"text": "bye"}})["data"] == {"text": "bye"}
+
+
 def test_a_raw_request_sends_and_returns_bytes(client):
     assert b'"gitVersion"' in client.request("GET", "/version")
     review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
