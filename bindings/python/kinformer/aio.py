@@ -121,10 +121,11 @@ class _Buffer:
 
 
 class Informer(BaseInformer):
-    """An informer of a Factory of this module. Handlers are called on the event loop, and must not block it.
+    """An informer of a Factory of this module. Handlers are called on the event loop, and must not block it. SystemExit
+    and KeyboardInterrupt in a handler end the loop.
 
-    Further errors of the waits: Cancelled (the factory was closed), StateError (the factory is not started, or was
-    started on another event loop). A wait that is cancelled leaves nothing behind.
+    Further errors of the waits: Cancelled (the factory was closed), StateError (the factory or the informer is not
+    started, or the factory was started on another event loop). A wait that is cancelled leaves nothing behind.
     """
 
     _factory: Factory
@@ -188,6 +189,7 @@ class Factory(BaseFactory[Informer]):
         self._stopping: Any = None  # the ki_informer whose stop is the end of aclose()
         self._ended = asyncio.Event()
         self._buffers: set[_Buffer] = set()
+        self._exit: BaseException | None = None  # what left a handler, and ends the event loop
 
     def start(self) -> None:
         """Starts every informer that is not started yet. Repeatable.
@@ -250,6 +252,10 @@ class Factory(BaseFactory[Informer]):
     ) -> None:
         await self.aclose()
 
+    def _leave(self, error: BaseException) -> bool:
+        self._exit = self._exit or error
+        return True
+
     def _step(self) -> None:
         """Called by the event loop when the engine has work."""
         err = new_error()
@@ -260,6 +266,9 @@ class Factory(BaseFactory[Informer]):
             self._end(failure)
         else:
             self._end_if_stopped()
+        if error := self._exit:
+            self._exit = None
+            raise error
 
     def _wake(self) -> None:
         """Called by the event loop when the library has written to its log."""

@@ -283,6 +283,11 @@ class BaseFactory(Generic[AnyInformer]):
         if self._unusable:
             raise StateError(self._unusable)
 
+    def _leave(self, error: BaseException) -> bool:
+        """Takes the KeyboardInterrupt or SystemExit that left a handler. Returns false if it ends nothing: in a thread
+        of the factory's own."""
+        return False
+
     def _wait(self, operation: Operation) -> Any:
         """Waits for an operation, and returns its result. Of Factory."""
         raise NotImplementedError

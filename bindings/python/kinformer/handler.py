@@ -112,7 +112,9 @@ class Registration:
     def _call(self, name: str, *arguments: Any) -> None:
         try:
             self._methods[name](*arguments)
-        except BaseException:  # also SystemExit: the thread is the factory's
+        except BaseException as error:  # also SystemExit: the thread is the factory's
+            if isinstance(error, (KeyboardInterrupt, SystemExit)) and self._informer._factory._leave(error):
+                return
             self.errors += 1
             where = "".join(f" for {event.key}" for event in arguments)
             logger.exception("%s of a handler of %s failed%s: %r", name, self._informer, where, self._methods[name])

@@ -280,6 +280,27 @@ def test_an_exception_in_a_handler_is_logged_and_counted_and_the_next_event_come
     run(main)
 
 
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
+def test_an_exit_in_a_handler_ends_the_program_as_elsewhere_on_the_event_loop(kube_api, kind):
+    kube_api.create("pods", POD)
+    used = []
+
+    async def main():
+        async with pods_of(kube_api) as pods:
+            used.append(pods)
+
+            @pods.on_add
+            def leave(event):
+                raise kind(3)
+
+            await asyncio.Event().wait()
+
+    with pytest.raises(kind, match="3"):
+        asyncio.run(asyncio.wait_for(main(), LIMIT))
+    with pytest.raises(kinformer.StateError, match="closed"):
+        len(used[0])
+
+
 def test_a_coroutine_is_no_handler(kube_api):
     async def main():
         async with pods_of(kube_api) as pods:
