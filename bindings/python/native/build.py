@@ -44,6 +44,9 @@ def find_libraries(libraries: list[str]) -> tuple[list[str], list[str]]:
     if build := os.environ.get("KINFORMER_BUILD"):
         repository = HERE.parents[2]
         folder = repository / build  # build tools run this in another folder
+        for name in libraries:
+            if not (folder / f"lib/lib{name}.so").exists():
+                raise SystemExit(f"KINFORMER_BUILD: {folder}/lib has no lib{name}.so: build all libraries there")
         links = [f"-L{folder}/lib", f"-Wl,-rpath,{folder}/lib", *(f"-l{name}" for name in libraries)]
         return [f"-I{repository}/include"], links
 
