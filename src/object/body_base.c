@@ -14,13 +14,10 @@ static size_t size_of(size_t packed_size) {
     return size < sizeof(ki_body_base) ? sizeof(ki_body_base) : size; /* which has padding at its end */
 }
 
-ki_status ki_body_base_new(ki_body_codec *codec, ki_str text, _Atomic(size_t) *bytes, ki_buffer *scratch,
+ki_status ki_body_base_new(ki_body_codec *codec, ki_str text, _Atomic(size_t) *bytes, char *scratch,
                            ki_body_base **ret_base) {
     size_t packed_size = 0;
-    scratch->size = 0;
-    ki_status status = ki_buffer_reserve(scratch, text.size);
-    if (!status)
-        status = ki_body_codec_pack(codec, text, scratch->data, &packed_size);
+    ki_status status = ki_body_codec_pack(codec, text, scratch, &packed_size);
     if (!status && size_of(packed_size) >= text.size)
         status = KI_ERR_LIMIT;
     if (status)
@@ -35,7 +32,7 @@ ki_status ki_body_base_new(ki_body_codec *codec, ki_str text, _Atomic(size_t) *b
                             .number = ki_body_contexts_number(contexts),
                             .bytes = bytes };
     ki_refcount_init(&base->refs);
-    memcpy(base->packed, scratch->data, packed_size);
+    memcpy(base->packed, scratch, packed_size);
     atomic_fetch_add_explicit(bytes, size_of(packed_size), memory_order_relaxed);
     *ret_base = base;
     return KI_OK;

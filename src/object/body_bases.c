@@ -6,16 +6,14 @@
 #include "src/object/body_delta.h"
 
 enum {
-    PARTS_LEFT_OUT = 2,   /* of a name: what a ReplicaSet and its Deployment, or a Job and its CronJob add */
-    SWEPT = 2,            /* bases that are looked at with each change */
-    SCRATCH_KEEP = 65536, /* bytes of the buffer that stay for the next base */
+    PARTS_LEFT_OUT = 2, /* of a name: what a ReplicaSet and its Deployment, or a Job and its CronJob add */
+    SWEPT = 2,          /* bases that are looked at with each change */
     TIMES_MAX = 4 /* times the size of a body that is not small, which its base has at most: a reader unpacks both */
 };
 
 void ki_body_bases_init(ki_body_bases *bases, const ki_allocator *allocator) {
     *bases = (ki_body_bases){ .allocator = allocator };
     ki_map_init(&bases->by_name, allocator, 0);
-    ki_buffer_init(&bases->scratch, allocator, 0);
     atomic_init(&bases->bytes, 0);
 }
 
@@ -113,7 +111,8 @@ void ki_body_bases_sweep(ki_body_bases *bases) {
     }
 }
 
-static ki_status add_named(ki_body_bases *bases, ki_str name, ki_body_base *base, char *text) {
+static ki_status add_named(ki_body_bases *bases, ki_str name, ki_body_base *base, char *text,
+                           ki_named_base **ret_named) {
     ki_named_base *named = ki_alloc(bases->allocator, sizeof *named + name.size);
     if (!named)
         return KI_ERR_NO_MEMORY;
@@ -127,19 +126,20 @@ static ki_status add_named(ki_body_bases *bases, ki_str name, ki_body_base *base
     count_table(bases);
     named->base = base;
     add_text(bases, named, text);
+    *ret_named = named;
     return KI_OK;
 }
 
-/* Makes a base of a body that has no name in the map. */
-static ki_status make_base(ki_body_bases *bases, ki_body_codec *codec, ki_str name, ki_str body) {
+/* Makes a base of a body that has no name in the map. `scratch` has at least as many bytes. */
+static ki_status make_base(ki_body_bases *bases, ki_body_codec *codec, ki_str name, ki_str body, char *scratch,
+                           ki_named_base **ret_named) {
     ki_body_base *base = NULL;
-    ki_status status = ki_body_base_new(codec, body, &bases->bytes, &bases->scratch, &base);
-    ki_buffer_reset(&bases->scratch, SCRATCH_KEEP);
+    ki_status status = ki_body_base_new(codec, body, &bases->bytes, scratch, &base);
     char *text = status ? NULL : ki_alloc(bases->allocator, body.size);
     if (text)
         memcpy(text, body.data, body.size);
     if (!status)
-        status = text ? add_named(bases, name, base, text) : KI_ERR_NO_MEMORY;
+        status = text ? add_named(bases, name, base, text, ret_named) : KI_ERR_NO_MEMORY;
     if (status && base)
         ki_body_base_unref(base);
     if (status)
@@ -163,7 +163,6 @@ void ki_body_bases_clear(ki_body_bases *bases, size_t cache_bytes) {
 
 void ki_body_bases_free(ki_body_bases *bases) {
     ki_body_bases_clear(bases, 0);
-    ki_buffer_free(&bases->scratch);
 }
 
 /* --- deltas ------------------------------------------------------------------------------------------------------- */
@@ -197,10 +196,9 @@ ki_status ki_body_bases_delta(ki_body_bases *bases, ki_body_codec *codec, ki_str
     if (!is_usable || (!is_small && ret_delta->size > body.size / 2)) {
         if (named)
             remove_named(bases, named);
-        status = make_base(bases, codec, name, body);
+        status = make_base(bases, codec, name, body, ret_delta->data, &named);
         if (status)
             return status;
-        named = ki_map_get(&bases->by_name, name);
         write_delta(named, body, ret_delta);
     }
     *ret_base = named->base;

@@ -5,6 +5,7 @@
 #ifndef KI_OBJECT_BODY_BASES_H
 #define KI_OBJECT_BODY_BASES_H
 
+#include "src/base/buffer.h"
 #include "src/base/map.h"
 #include "src/object/body_base.h"
 
@@ -30,7 +31,6 @@ typedef struct ki_body_bases {
     size_t swept_to;      /* how far ki_body_bases_sweep is */
     ki_named_base *texts; /* those with a text, the one that was used last first */
     size_t text_bytes, texts_max;
-    ki_buffer scratch;
     _Atomic(size_t) bytes; /* any thread: of all bases of the format's objects, texts and names */
 } ki_body_bases;
 

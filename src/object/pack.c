@@ -60,7 +60,7 @@ void ki_body_packer_train(ki_body_packer *packer, const ki_str *samples, size_t 
 static ki_status pack_delta(ki_body_packer *packer) {
     const ki_str delta = { packer->delta.data, packer->delta.size };
     size_t size = delta.size;
-    ki_buffer_reset(&packer->packed, SCRATCH_KEEP);
+    packer->packed.size = 0;
     if (ki_buffer_reserve(&packer->packed, delta.size))
         return KI_ERR_NO_MEMORY;
     ki_status status = ki_body_codec_pack(packer->codec, delta, packer->packed.data, &size);
@@ -75,12 +75,9 @@ static ki_status pack_delta(ki_body_packer *packer) {
 ki_status ki_body_packer_pack(ki_body_packer *packer, ki_str key, ki_str body, ki_body_base **ret_base) {
     if (!packer->codec || !body.size || body.size > KI_BODY_PACKED_MAX)
         return KI_ERR_NOT_FOUND;
-    ki_buffer_reset(&packer->delta, SCRATCH_KEEP);
     ki_status status = ki_body_bases_delta(&packer->bases, packer->codec, key, body, &packer->delta, ret_base);
     if (!status)
         status = pack_delta(packer);
-    if (!status && packer->packed.size >= body.size)
-        status = KI_ERR_LIMIT;
     if (!status)
         status =
             ki_body_reserve_grow(packer->contexts, ki_packed_body_reserve(*ret_base, packer->delta.size, body.size));
@@ -184,13 +181,10 @@ static void copy_head(const ki_object *obj, ki_object *to) {
     ki_object_each_text(to, keep_text, NULL);
 }
 
-/* Returns NULL if the packed object would not be smaller, or without memory. */
-static ki_object *make_packed(const ki_object *obj) {
+/* Returns the packed object for what the packer has; NULL if it would not be smaller, or without memory. */
+static ki_object *make_packed(const ki_object *obj, ki_body_base *base) {
     ki_object_format *format = ki_format_of(obj);
-    ki_body_packer *packer = &format->packer;
-    ki_body_base *base = NULL;
-    if (ki_body_packer_pack(packer, ki_str_of(ki_object_key(obj)), ki_object_plain_body(obj), &base))
-        return NULL;
+    const ki_body_packer *packer = &format->packer;
     size_t body_at = (obj->body_at + 7) / 8 * 8;
     size_t size = body_at + offsetof(ki_packed_body, bytes) + packer->packed.size;
     ki_object *made = size < ki_object_memory(obj) ? ki_alloc(&format->allocator, size) : NULL;
@@ -210,8 +204,14 @@ static ki_object *make_packed(const ki_object *obj) {
 }
 
 ki_object *ki_object_pack(ki_object *obj) {
-    bool packs = !obj->is_packed && ki_format_of(obj)->packer.codec;
-    ki_object *packed = packs ? make_packed(obj) : NULL;
+    ki_body_packer *packer = &ki_format_of(obj)->packer;
+    ki_body_base *base = NULL;
+    if (obj->is_packed || !packer->codec)
+        return obj;
+    ki_status status = ki_body_packer_pack(packer, ki_str_of(ki_object_key(obj)), ki_object_plain_body(obj), &base);
+    ki_object *packed = status ? NULL : make_packed(obj, base);
+    ki_buffer_reset(&packer->delta, SCRATCH_KEEP);
+    ki_buffer_reset(&packer->packed, SCRATCH_KEEP);
     if (!packed)
         return obj;
     ki_object_unref(obj);

@@ -43,7 +43,7 @@ bool ki_body_packer_is_due(const ki_body_packer *packer, size_t cache_bytes);
 void ki_body_packer_train(ki_body_packer *packer, const ki_str *samples, size_t count, size_t cache_bytes);
 /* Packs the body of the object with this key: `packer->delta` has its delta and `packer->packed` what is kept of that,
  * with the same size if it is the delta itself. Returns the base, borrowed. Errors: KI_ERR_NOT_FOUND (the body stays
- * plain: there is no codec, or nothing is saved), KI_ERR_NO_MEMORY. */
+ * plain: there is no codec, it is too large, or its base would save nothing), KI_ERR_NO_MEMORY. */
 ki_status ki_body_packer_pack(ki_body_packer *packer, ki_str key, ki_str body, ki_body_base **ret_base);
 
 /* Has objects of this format packed once the cache has `pack_from` bytes. Before the first object, after

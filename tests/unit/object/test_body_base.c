@@ -32,13 +32,11 @@ typedef struct stage {
 
 /* Makes a base of the body with number 1. */
 static ki_status open_stage(stage *s, const ki_allocator *allocator) {
-    ki_buffer scratch;
-    ki_buffer_init(&scratch, allocator, 0);
+    char scratch[BODY_SIZE];
     *s = (stage){ .contexts = ki_body_contexts_new(allocator) };
     ki_status status = s->contexts ? make_codec(s->contexts, BODY_SAMPLES, &s->codec) : KI_ERR_NO_MEMORY;
     if (!status)
-        status = ki_body_base_new(s->codec, body_of(s->base_text, 1, "Sample"), &s->bytes, &scratch, &s->base);
-    ki_buffer_free(&scratch);
+        status = ki_body_base_new(s->codec, body_of(s->base_text, 1, "Sample"), &s->bytes, scratch, &s->base);
     return status;
 }
 
@@ -156,16 +154,14 @@ TEST(a_text_that_would_not_become_smaller_is_no_base) {
     for (size_t i = 0; i < sizeof noise; i++)
         noise[i] = (char)((random = random * 1664525u + 1013904223u) >> 24);
     ki_body_base *base = NULL;
-    ki_buffer scratch;
-    ki_buffer_init(&scratch, &ki_allocator_default, 0);
+    char scratch[BODY_SIZE];
     size_t bytes = atomic_load(&s.bytes);
-    assert_int_equal(ki_body_base_new(s.codec, (ki_str){ noise, sizeof noise }, &s.bytes, &scratch, &base),
+    assert_int_equal(ki_body_base_new(s.codec, (ki_str){ noise, sizeof noise }, &s.bytes, scratch, &base),
                      KI_ERR_LIMIT);
-    assert_int_equal(ki_body_base_new(s.codec, KI_STR("{\"kind\":\"Sample\"}"), &s.bytes, &scratch, &base),
+    assert_int_equal(ki_body_base_new(s.codec, KI_STR("{\"kind\":\"Sample\"}"), &s.bytes, scratch, &base),
                      KI_ERR_LIMIT); /* the base is more than the packed text */
     assert_null(base);
     assert_int_equal(atomic_load(&s.bytes), bytes);
-    ki_buffer_free(&scratch);
     end(&s);
 }
 
@@ -285,14 +281,13 @@ TEST(another_body_is_not_taken_for_the_one_that_is_kept) {
     stage s;
     char text[BODY_SIZE], other_text[BODY_SIZE];
     begin(&s, &ki_allocator_default);
-    ki_buffer scratch;
-    ki_buffer_init(&scratch, &ki_allocator_default, 0);
+    char scratch[BODY_SIZE];
     ki_body_base *other = NULL;
     ki_str whole = body_of(text, 77, "Sample");
     ki_packed_body *body = pack(&s, whole, true);
     /* The same delta against another base of the same size. */
     ki_str other_whole = body_of(other_text, 2, "Sample");
-    assert_int_equal(ki_body_base_new(s.codec, other_whole, &s.bytes, &scratch, &other), KI_OK);
+    assert_int_equal(ki_body_base_new(s.codec, other_whole, &s.bytes, scratch, &other), KI_OK);
     assert_int_equal(other->size, s.base->size);
     ki_packed_body_close(body, open_body(body, whole));
     body->base = other;
@@ -309,7 +304,6 @@ TEST(another_body_is_not_taken_for_the_one_that_is_kept) {
     ki_packed_body_close(body, open_body(body, other_whole));
     ki_body_base_unref(other);
     free(body);
-    ki_buffer_free(&scratch);
     end(&s);
 }
 

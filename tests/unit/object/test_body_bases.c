@@ -276,18 +276,6 @@ TEST(one_text_larger_than_the_bound_is_kept_until_the_next) {
     end(&s);
 }
 
-TEST(a_large_base_leaves_no_large_buffer) {
-    stage s;
-    begin(&s);
-    size_t size = 1000000;
-    char *text = malloc(size);
-    assert_non_null(text);
-    (void)base_of(&s, "shop/huge", text_of(text, size, 1));
-    assert_true(s.bases.scratch.capacity <= 65536);
-    free(text);
-    end(&s);
-}
-
 TEST(bytes_are_those_of_the_allocator) {
     stage s;
     begin(&s);

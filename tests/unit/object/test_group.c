@@ -347,6 +347,15 @@ TEST(each_allocation_may_fail) {
     }
 }
 
+TEST(a_format_without_objects_takes_less_than_1000_bytes) {
+    scarce_memory memory;
+    scarce_memory_init(&memory, SIZE_MAX);
+    ki_object_format *format = new_format(&memory.allocator);
+    assert_true(memory.bytes < 1000);
+    ki_object_format_unref(format);
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
+}
+
 enum {
     CHOSEN = 64 /* labels that somebody has chosen */
 };

@@ -143,6 +143,29 @@ TEST(an_object_is_never_larger_when_packed) {
     ki_object_format_unref(format);
 }
 
+TEST(a_large_object_leaves_no_large_buffer) {
+    enum {
+        SIZE = 1000000
+    };
+    ki_object_format *format = NULL;
+    ki_object *obj = NULL;
+    char *json = malloc(SIZE);
+    assert_non_null(json);
+    assert_int_equal(format_with_codec(&ki_allocator_default, &format), KI_OK);
+    size_t used = (size_t)snprintf(json, SIZE, "{\"metadata\":{\"name\":\"huge\"},\"data\":{\"text\":\"");
+    for (; used < SIZE - 4; used++)
+        json[used] = (char)('a' + used * 7919 % 23);
+    memcpy(json + used, "\"}}", 3);
+    assert_int_equal(ki_object_format_read(format, json, used + 3, &obj, NULL), KI_OK);
+    obj = ki_object_pack(obj);
+    assert_true(ki_object_is_packed(obj));
+    assert_true(format->packer.delta.capacity <= 65536);
+    assert_true(format->packer.packed.capacity <= 65536);
+    ki_object_unref(obj);
+    ki_object_format_unref(format);
+    free(json);
+}
+
 static size_t dictionaries_of(const ki_object_format *format, const ki_object *obj) {
     ki_object_memory_sum sum = { .codec_count = 0 };
     if (obj)
