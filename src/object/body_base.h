@@ -21,8 +21,8 @@ typedef struct ki_body_base {
     char packed[];
 } ki_body_base;
 
-/* Makes a base of a text. `scratch` is memory to pack in, as large as the text. Errors: KI_ERR_LIMIT (it would take no less than the text),
- * KI_ERR_NO_MEMORY. */
+/* Makes a base of a text. `scratch` is memory to pack in, as large as the text. Errors: KI_ERR_LIMIT (it would take no
+ * less than the text), KI_ERR_NO_MEMORY. */
 ki_status ki_body_base_new(ki_body_codec *codec, ki_str text, _Atomic(size_t) *bytes, char *scratch,
                            ki_body_base **ret_base);
 ki_body_base *ki_body_base_ref(ki_body_base *base);

@@ -21,7 +21,7 @@
 enum {
     KI_GROUP_BUCKETS = 16,         /* at first: most formats of a program have few groups */
     KI_GROUPS_MAX = 65536,         /* that a format finds again; the objects of further ones share none */
-    KI_GROUP_SEEN = 64,           /* labels and texts that a format has seen lately */
+    KI_GROUP_SEEN = 64,            /* labels and texts that a format has seen lately */
     KI_GROUP_DEPTH = 4,            /* groups below the first of a shape */
     KI_GROUP_OBJECTS = 3,          /* in a row, with a label or a text that is then kept once */
     KI_OWN_LABELS_MAX = UINT8_MAX, /* labels of an object that shares any */

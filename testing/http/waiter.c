@@ -33,7 +33,7 @@ kt_waiter *kt_waiter_start(kt_streams *streams, struct MHD_Connection *connectio
     return waiter;
 }
 
-/* Evaluates the condition, once. Ends the wait and resumes the connection if the wait is over, or if `is_late`. */
+/* Evaluates the condition once. Resumes the connection if the wait is over, or after its timeout (`is_late`). */
 static void end(kt_streams *streams, kt_waiter *waiter, bool is_late) {
     KI_HELD(&streams->mutex);
     KI_ASSERT(waiter->until && waiter->streams == streams);
