@@ -10,7 +10,6 @@
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 
 enum {
@@ -97,8 +96,12 @@ static const char *environment(const char *name) {
     return value && value[0] ? value : NULL;
 }
 
-static bool is_tls(const char *url) {
-    return strncasecmp(url, "https:", 6) == 0;
+static bool has_https_proxy(const ki_curl_identity *identity) {
+    return strncmp(identity->proxy.data, "https:", 6) == 0;
+}
+
+static bool uses_tls(const ki_curl_identity *identity) {
+    return identity->is_https || has_https_proxy(identity);
 }
 
 /* Reads the system's authorities from the places that the environment names, as Go's crypto/x509 (root_unix.go):
@@ -107,9 +110,7 @@ static bool is_tls(const char *url) {
 static ki_status read_authorities(ki_curl_identity *identity, ki_error *err) {
     const ki_config *config = identity->config;
     const char *file = environment("SSL_CERT_FILE"), *folders = environment("SSL_CERT_DIR");
-    if (config->ca.data || config->insecure_skip_tls_verify || (!file && !folders))
-        return KI_OK;
-    if (!is_tls(identity->server) && !is_tls(identity->proxy.data))
+    if (!uses_tls(identity) || config->ca.data || config->insecure_skip_tls_verify || (!file && !folders))
         return KI_OK;
     CURL *easy = file ? NULL : curl_easy_init();
     char *system_file = NULL; /* libcurl's own; a blob of authorities replaces it */
@@ -199,10 +200,6 @@ static void set_basics(settings *self) {
 
 static struct curl_blob blob_of(const ki_secret *pem) {
     return (struct curl_blob){ .data = pem->data, .len = pem->size, .flags = CURL_BLOB_NOCOPY };
-}
-
-static bool has_https_proxy(const ki_curl_identity *identity) {
-    return strncmp(identity->proxy.data, "https:", 6) == 0;
 }
 
 static void set_connection(settings *self, const ki_curl_identity *identity) {
@@ -419,7 +416,7 @@ ki_status ki_curl_present(CURL *easy, const ki_curl_identity *identity, const ki
     if (set->authorization.data && add_line(headers, set->authorization.data))
         return ki_error_no_memory(err, "sending a request");
     settings self = { .easy = easy };
-    if (identity->is_https || has_https_proxy(identity))
+    if (uses_tls(identity))
         set_certificates(&self, identity, set);
     SET(&self, CURLOPT_HTTPHEADER, *headers);
     return set_error(&self, err);
