@@ -154,20 +154,21 @@ const pod_events *load_pods(void) {
     return &events;
 }
 
+/* Writes the next numbers over `digits` digits at these places. */
+static void renew(char *const places[PODS], unsigned *next, int digits) {
+    char text[16];
+    for (unsigned i = 0; i < PODS; i++) {
+        snprintf(text, sizeof text, "%u", (*next)++);
+        memcpy(places[i], text, (size_t)digits);
+    }
+}
+
 void renew_versions(const pod_events *events) {
     static unsigned next = 100000000;
-    char digits[VERSION_DIGITS + 1];
-    for (unsigned i = 0; i < PODS; i++) {
-        snprintf(digits, sizeof digits, "%u", next++);
-        memcpy(events->versions[i], digits, VERSION_DIGITS);
-    }
+    renew(events->versions, &next, VERSION_DIGITS);
 }
 
 void renew_labels(const pod_events *events) {
     static unsigned next = 1000000000;
-    char digits[LABEL_DIGITS + 1];
-    for (unsigned i = 0; i < PODS; i++) {
-        snprintf(digits, sizeof digits, "%u", next++);
-        memcpy(events->labels[i], digits, LABEL_DIGITS);
-    }
+    renew(events->labels, &next, LABEL_DIGITS);
 }

@@ -8,7 +8,12 @@
 
 enum {
     BODY_SAMPLES = 32,
-    BODY_SIZE = 2048 /* bytes of the memory for a body, which has 1.2 KB or more */
+    BODY_SIZE = 2048, /* bytes of the memory for a body, which has 1.2 KB or more */
+#ifdef __SANITIZE_ADDRESS__
+    BODY_ROUNDED_UP = 0
+#else
+    BODY_ROUNDED_UP = 24 /* bytes of a block that malloc gives beyond those that it was asked for */
+#endif
 };
 
 /* Writes the body with this number to `to`, of BODY_SIZE bytes. Those of one kind

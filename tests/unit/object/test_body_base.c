@@ -14,14 +14,6 @@ enum {
     LARGE = 100000 /* bytes of a large body */
 };
 
-enum {
-#ifdef __SANITIZE_ADDRESS__
-    ROUNDED_UP = 0
-#else
-    ROUNDED_UP = 24 /* bytes of a block that malloc gives beyond those that it was asked for */
-#endif
-};
-
 typedef struct stage {
     ki_body_contexts *contexts;
     ki_body_codec *codec;
@@ -128,7 +120,7 @@ TEST(a_base_counts_its_bytes_until_its_last_reference) {
     ki_body_base_unref(s.base);
     s.base = NULL;
     assert_int_equal(atomic_load(&s.bytes), 0);
-    assert_in_range(in_use - atomic_load(&memory.bytes), bytes, bytes + ROUNDED_UP);
+    assert_in_range(in_use - atomic_load(&memory.bytes), bytes, bytes + BODY_ROUNDED_UP);
     end(&s);
     assert_int_equal(scarce_memory_in_use(&memory), 0);
 }

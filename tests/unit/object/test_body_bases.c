@@ -10,14 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-#ifdef __SANITIZE_ADDRESS__
-    ROUNDED_UP = 0
-#else
-    ROUNDED_UP = 24 /* bytes of a block that malloc gives beyond those that it was asked for */
-#endif
-};
-
 typedef struct stage {
     scarce_memory memory;
     ki_body_contexts *contexts;
@@ -291,7 +283,7 @@ TEST(bytes_are_those_of_the_allocator) {
     assert_true(atomic_load(&s.bases.bytes) > bytes);
     bytes = atomic_load(&s.bases.bytes) - bytes;
     blocks = scarce_memory_in_use(&s.memory) - blocks;
-    assert_in_range(atomic_load(&s.memory.bytes) - in_use, bytes, bytes + blocks * ROUNDED_UP);
+    assert_in_range(atomic_load(&s.memory.bytes) - in_use, bytes, bytes + blocks * BODY_ROUNDED_UP);
     end(&s);
 }
 
@@ -310,7 +302,7 @@ TEST(bytes_are_those_of_the_allocator_with_many_names) {
     }
     bytes = atomic_load(&s.bases.bytes) - bytes;
     blocks = scarce_memory_in_use(&s.memory) - blocks;
-    assert_in_range(atomic_load(&s.memory.bytes) - in_use, bytes, bytes + blocks * ROUNDED_UP);
+    assert_in_range(atomic_load(&s.memory.bytes) - in_use, bytes, bytes + blocks * BODY_ROUNDED_UP);
     for (unsigned i = 0; i < 300; i++)
         ki_body_base_unref(held[i]);
     end(&s);
