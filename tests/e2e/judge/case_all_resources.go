@@ -1,8 +1,10 @@
-// One program with an informer of every resource that can be listed and watched: each cache equals `kubectl get -A -o json`.
+// One program with an informer of every resource that can be listed and watched: each cache equals `kubectl get -A -o json`. With managedFields
+// the JSON of each cached object is the server's, byte for byte.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -15,7 +17,10 @@ const (
 	mostChanged     = 5
 )
 
-var allResourcesCases = []testCase{{name: "all-resources", kinformerOnly: true, run: compareAllResources}}
+var allResourcesCases = []testCase{
+	{name: "all-resources", kinformerOnly: true, run: compareAllResources},
+	{name: "all-bytes", kinformerOnly: true, run: compareBytes},
+}
 
 func compareAllResources(ctx context.Context, h *harness) error {
 	s, err := h.ownServer(ctx)
@@ -125,4 +130,146 @@ func parseDump(out string) (map[string]objects, growth, error) {
 		found[resource][id] = obj
 	}
 	return found, memory, nil
+}
+
+// A listed resource, from a line of `kubectl api-resources`.
+type listedResource struct{ name, path string }
+
+func compareBytes(ctx context.Context, h *harness) error {
+	s, err := h.ownServer(ctx)
+	if err != nil {
+		return err
+	}
+	k := h.kubectl(s)
+	if err := makeTables(ctx, k); err != nil {
+		return err
+	}
+	resources, err := k.listedResources(ctx)
+	if err != nil {
+		return err
+	}
+	program, err := h.builtProgram("tests", "programs", "dump_caches")
+	if err != nil {
+		return err
+	}
+	command := []string{"env", "KUBECONFIG=" + s.file("kubeconfig-kinformer"), program, "--managed-fields"}
+	for _, resource := range resources {
+		command = append(command, resource.name)
+	}
+	out, err := h.run(ctx, "", command...)
+	if err != nil {
+		return err
+	}
+	got := map[string]map[objectState]string{}
+	for _, section := range strings.Split("\n"+out, "\nresource ")[1:] {
+		lines := strings.Split(section, "\n")
+		if got[lines[0]], err = textsOf(lines[1:]); err != nil {
+			return err
+		}
+	}
+	count, size, changed := 0, 0, 0
+	var errs []error
+	for _, resource := range resources {
+		items, err := k.rawItems(ctx, resource.path)
+		if err != nil {
+			return err
+		}
+		want, err := textsOf(items)
+		if err != nil {
+			return err
+		}
+		for id, text := range want {
+			count++
+			size += len(text)
+			if have, found := got[resource.name][id]; !found {
+				changed++ // the server wrote the object in between
+			} else if have != text {
+				errs = append(errs, fmt.Errorf("%s of %s: the cache has\n%s\nand the server\n%s", id.name, resource.name, have, text))
+			}
+		}
+	}
+	fmt.Printf("# %d resources, %d objects (%d changed in between), %d KB of JSON\n", len(resources), count, changed, size/1024)
+	if len(resources) < leastResources {
+		errs = append(errs, fmt.Errorf("only %d resources can be listed and watched", len(resources)))
+	}
+	if changed > mostChanged {
+		errs = append(errs, fmt.Errorf("%d objects changed in between", changed))
+	}
+	return errors.Join(errs...)
+}
+
+// listedResources returns every resource that can be listed and watched.
+func (k kubectl) listedResources(ctx context.Context) ([]listedResource, error) {
+	table, err := k.run(ctx, "api-resources", "--verbs=list,watch", "--no-headers")
+	if err != nil {
+		return nil, err
+	}
+	var resources []listedResource
+	for _, line := range strings.Split(strings.TrimSpace(table), "\n") {
+		words := strings.Fields(line) // NAME, perhaps SHORTNAMES, APIVERSION, NAMESPACED, KIND
+		if len(words) < 4 {
+			return nil, fmt.Errorf("a line of api-resources: %q", line)
+		}
+		plural, apiVersion := words[0], words[len(words)-3]
+		group, _, hasGroup := strings.Cut(apiVersion, "/")
+		resource := listedResource{name: plural, path: "/api/" + apiVersion + "/" + plural}
+		if hasGroup {
+			resource = listedResource{name: plural + "." + group, path: "/apis/" + apiVersion + "/" + plural}
+		}
+		resources = append(resources, resource)
+	}
+	return resources, nil
+}
+
+// rawItems returns the texts of a list's items, as the server wrote them.
+func (k kubectl) rawItems(ctx context.Context, path string) ([]string, error) {
+	out, err := k.run(ctx, "get", "--raw", path)
+	if err != nil {
+		return nil, err
+	}
+	var list struct {
+		Items []json.RawMessage `json:"items"`
+	}
+	if err := json.Unmarshal([]byte(out), &list); err != nil {
+		return nil, err
+	}
+	var items []string
+	for _, item := range list.Items {
+		items = append(items, string(item))
+	}
+	return items, nil
+}
+
+// An objectState is one state of one object.
+type objectState struct{ uid, version, name string }
+
+// textsOf returns the JSON of each object without kind and apiVersion at its beginning: a list's items of built-in types have neither. Lines that
+// are no objects are skipped.
+func textsOf(lines []string) (map[objectState]string, error) {
+	texts := map[objectState]string{}
+	for _, line := range lines {
+		if !strings.HasPrefix(line, "{") {
+			continue
+		}
+		obj := object{}
+		if err := decode([]byte(line), &obj); err != nil {
+			return nil, err
+		}
+		name := field(obj, "metadata", "namespace") + "/" + field(obj, "metadata", "name")
+		texts[objectState{field(obj, "metadata", "uid"), versionOf(obj), name}] = withoutType(line)
+	}
+	return texts, nil
+}
+
+func withoutType(text string) string {
+	for range 2 {
+		for _, name := range []string{"kind", "apiVersion"} {
+			if rest, found := strings.CutPrefix(text, `{"`+name+`":"`); found {
+				if _, rest, found = strings.Cut(rest, `",`); found {
+					text = "{" + rest
+				}
+			}
+		}
+	}
+	return text
 }

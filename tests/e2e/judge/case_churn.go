@@ -1,5 +1,6 @@
-// 1,200 fast changes by several writers. Two kinformers, one started before the changes and one in the middle, client-go's informer and a raw
-// watch all observe them. All get the same changes in the same order, and have the same state at the end.
+// 1,200 fast changes by several writers. Two followers, one started before the changes and one in the middle, client-go's informer and a raw
+// watch all observe them: kinformer in one case, the informer of the Python package in the other. All get the same changes in the same order,
+// and have the same state at the end.
 package main
 
 import (
@@ -7,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,7 +18,10 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-var churnCases = []testCase{{name: "churn-side-by-side", run: churnSideBySide}}
+var churnCases = []testCase{
+	{name: "churn-side-by-side", run: churnSideBySide},
+	{name: "python-side-by-side", kinformerOnly: true, run: pythonSideBySide},
+}
 
 const (
 	churnNamespace  = "churn"
@@ -27,67 +32,100 @@ const (
 )
 
 func churnSideBySide(ctx context.Context, h *harness) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	s, err := h.realServer(ctx)
 	if err != nil {
 		return err
 	}
+	_, err = h.followChurn(ctx, s, func(name string) (*watcher, error) {
+		return h.watch("kinformer-"+name, "pods", "-A", "--kubeconfig", s.file("kubeconfig-kinformer"))
+	})
+	return err
+}
+
+func pythonSideBySide(ctx context.Context, h *harness) error {
+	s, err := h.ownServer(ctx)
+	if err != nil {
+		return err
+	}
+	var programs []*pythonProgram
+	list, err := h.followChurn(ctx, s, func(name string) (*watcher, error) {
+		p, err := h.startPython(s, "python-"+name)
+		if err != nil {
+			return nil, err
+		}
+		programs = append(programs, p)
+		return p.watcher, nil
+	})
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, p := range programs {
+		errs = append(errs, compareObjects(p.name+"'s cache", p.cache, list))
+	}
+	return errors.Join(errs...)
+}
+
+// followChurn compares what two followers, of which each is started by `follow`, client-go's informer and a raw watch see of two rounds of
+// changes. Returns kubectl's list at the end, once the followers have ended.
+func (h *harness) followChurn(ctx context.Context, s *server, follow func(name string) (*watcher, error)) (objects, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	k := h.kubectl(s)
 	if err := k.runAll(ctx, "create namespace "+churnNamespace); err != nil {
-		return err
+		return nil, err
 	}
 	client, err := s.client()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	witness, err := rawWatch(ctx, client, pods)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	informer, err := clientGoInformer(ctx, client, pods)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	connection := []string{"pods", "-A", "--kubeconfig", s.file("kubeconfig-kinformer")}
-	early, err := h.watch("kinformer-early", connection...)
+	early, err := follow("early")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := early.awaitSynced(ctx, "pods"); err != nil {
-		return err
+		return nil, err
 	}
 	if err := churn(ctx, client, churnSeed); err != nil {
-		return err
+		return nil, err
 	}
-	late, err := h.watch("kinformer-late", connection...) // it syncs during the second round
+	late, err := follow("late") // it syncs during the second round
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := errors.Join(churn(ctx, client, churnSeed+1), late.awaitSynced(ctx, "pods")); err != nil {
-		return err
+		return nil, err
 	}
 	last := identity{"Pod", churnNamespace, "last"}
 	if err := k.runAll(ctx, "run last -n "+churnNamespace+" --image=example.com/last:1"); err != nil {
-		return err
+		return nil, err
 	}
 	for _, r := range []*record{early.record, late.record, informer, witness} {
 		if err := r.awaitChange(ctx, nil, addedChange, last); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	list, err := k.list(ctx, "pods")
 	if err != nil {
-		return err
+		return nil, err
 	}
+	fmt.Printf("# %d changes\n", witness.changeCount())
 	if made := witness.changeCount(); made < churnWriters*changesPerRound {
-		return fmt.Errorf("only %d changes were made", made)
+		return nil, fmt.Errorf("only %d changes were made", made)
 	}
-	errs := []error{witness.check()}
+	errs := []error{early.process.stop(), late.process.stop(), witness.check()}
 	for _, r := range []*record{informer, early.record, late.record} {
 		errs = append(errs, r.check(), compareHistories(r, witness), compareObjects(r.name+" at the end", r.snapshot(), list))
 	}
-	return errors.Join(append(errs, early.process.stop(), late.process.stop())...)
+	return list, errors.Join(errs...)
 }
 
 // churn makes one round of changes. Each writer has its own pods, so that the writers do not conflict.
@@ -137,4 +175,37 @@ func newPod(name string) *unstructured.Unstructured {
 		"metadata":   object{"name": name, "labels": object{"app": "churn"}},
 		"spec":       object{"containers": []any{object{"name": "c", "image": "example.com/c:1"}}},
 	}}
+}
+
+// pythonProgram is a running tests/programs/watch_pods.py. It writes the lines of `kinformer watch`, and at its end its cache.
+type pythonProgram struct {
+	*watcher
+	cache objects // valid once the program has ended
+}
+
+func (h *harness) startPython(s *server, name string) (*pythonProgram, error) {
+	library, err := h.builtProgram("python")
+	if err != nil {
+		return nil, err
+	}
+	p := &pythonProgram{watcher: newWatcher(name), cache: objects{}}
+	p.process, err = h.start(name, p.addLine, "env", "PYTHONPATH="+library, "PYTHONDONTWRITEBYTECODE=1",
+		"KUBECONFIG="+s.file("kubeconfig-kinformer"), "/usr/bin/python3", filepath.Join(h.clients, "..", "programs", "watch_pods.py"))
+	return p, err
+}
+
+func (p *pythonProgram) addLine(text []byte) {
+	var line struct {
+		Type  string   `json:"type"`
+		Items []object `json:"items"`
+	}
+	if decode(text, &line) != nil || line.Type != "CACHE" {
+		p.watcher.addLine(text)
+		return
+	}
+	for _, obj := range line.Items {
+		if id, err := identify(obj); err == nil {
+			p.cache[id] = obj
+		}
+	}
 }

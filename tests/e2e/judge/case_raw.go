@@ -1,5 +1,6 @@
 // The same HTTP requests against the real server and against `kinformer serve`. Status, warnings and JSON of the responses must be the same
-// except for uids, times and versions.
+// except for uids, times and versions. Those of the tables in serve-requests have recorded responses: the real server still gives them, and
+// `kinformer serve` the same.
 package main
 
 import (
@@ -10,6 +11,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -170,6 +173,7 @@ var rawCases = []testCase{
 	rawCase("serve-raw-custom", customSteps),
 	rawCase("serve-raw-custom-apply", customApplySteps()),
 	rawCase("serve-raw-rbac", rbacSteps(), "--tls", "--rbac"),
+	{name: "serve-requests", kinformerOnly: true, run: compareTables},
 }
 
 const thingDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.GROUP"},
@@ -423,4 +427,31 @@ func rbacSteps() []rawStep {
 	return append(steps, applyAs, apply, applyAs,
 		rawStep{method: "GET", path: rawMaps + "/a", as: "jane", groups: many},
 		rawStep{method: "GET", path: rawMaps + "/a", as: "jane", groups: append(many, "system:masters")})
+}
+
+func compareTables(ctx context.Context, h *harness) error {
+	own, err := h.ownServer(ctx) // other cases leave default classes on the shared one
+	if err != nil {
+		return err
+	}
+	c, err := h.configsBeside(ctx, own)
+	if err != nil {
+		return err
+	}
+	return errors.Join(h.compareRequests(ctx, c.real, "-real"), h.compareRequests(ctx, c.served))
+}
+
+// compareRequests sends the requests of all tables to a server.
+func (h *harness) compareRequests(ctx context.Context, config *rest.Config, flags ...string) error {
+	tables, err := filepath.Glob(filepath.Join(h.clients, "../e2e/serve-requests/*.txt"))
+	if err != nil {
+		return err
+	}
+	arguments := append(flags, "-url", config.Host, "-token", config.BearerToken, "-compare",
+		filepath.Join(h.clients, "../data/real_responses.jsonl"))
+	out, err := exec.CommandContext(ctx, filepath.Join(h.bin, "serve-requests"), append(arguments, tables...)...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s %q: %w\n%s", config.Host, flags, err, out)
+	}
+	return nil
 }
