@@ -12,7 +12,7 @@ from .arguments import Struct, integer, milliseconds, string, text
 from .change import set_controller
 from .client import Client, Content, to_dict
 from .elector import Elector
-from .errors import Conflict, Error, Invalid, NotFound, call, error_of, fill, new_error
+from .errors import Conflict, Invalid, NotFound, call, error_of_status, filled_error
 from .informer import Informer
 from .log import logger
 from .object import Object
@@ -234,7 +234,7 @@ class Controller:
             lib.ki_controller_queue(self._pointer), key_text, milliseconds("after", after)
         )
         if status:
-            raise _error_of_status(status, f"the controller {self.name} cannot queue the key {key!r}")
+            raise error_of_status(status, f"the controller {self.name} cannot queue the key {key!r}")
 
     @property
     def failure(self) -> Failure | None:
@@ -303,13 +303,7 @@ class Controller:
             logger.warning("reconcile %s of %s met a conflict: %s", key, self.name, error)
         else:
             logger.error("reconcile %s of %s failed", key, self.name, exc_info=error)
-        err = new_error()
-        if isinstance(error, Error):
-            fill(err, error)
-        else:
-            message = f"{type(error).__name__}: {error}".encode("utf-8", "replace")
-            lib.ki_error_set(err, lib.KI_ERR_INVALID, b"%s", ffi.new("char[]", message))
-        return err
+        return filled_error(error)
 
     def _end(self) -> None:
         """No reconcile starts any more."""
@@ -334,12 +328,6 @@ class _Map:
 def is_in_reconcile() -> bool:
     """True in a reconcile function: it must not wait for the end of its factory."""
     return reconcile_of_thread() is not None
-
-
-def _error_of_status(status: int, message: str) -> Error:
-    err = new_error()
-    lib.ki_error_set(err, status, b"%s", ffi.new("char[]", message.encode("utf-8", "replace")))
-    return error_of(err)
 
 
 @ffi.def_extern(error=lib.KI_ERR_NO_MEMORY)  # type: ignore[untyped-decorator]

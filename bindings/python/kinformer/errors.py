@@ -191,12 +191,25 @@ _STATUSES = {
 }
 
 
-def fill(err: Any, error: Error) -> None:
-    """Fills a ki_error with an exception."""
-    message = ffi.new("char[]", str(error).encode("utf-8", "replace"))
-    lib.ki_error_set(err, _STATUSES.get(error.code, lib.KI_ERR_INVALID), b"%s", message)
+def error_of_status(status: int, message: str) -> Error:
+    """Returns the exception for a failure of which the library gives the status alone."""
+    return error_of(_filled(status, message))
+
+
+def filled_error(error: BaseException) -> Any:
+    """Returns the ki_error for an exception."""
+    if not isinstance(error, Error):
+        return _filled(lib.KI_ERR_INVALID, f"{type(error).__name__}: {error}")
+    err = _filled(_STATUSES.get(error.code, lib.KI_ERR_INVALID), str(error))
     err.http_status = error.http_status
     err.reason = error.reason.encode("utf-8", "replace")[: lib.KI_ERROR_REASON_MAX - 1]
+    return err
+
+
+def _filled(status: int, message: str) -> Any:
+    err = new_error()
+    lib.ki_error_set(err, status, b"%s", ffi.new("char[]", message.encode("utf-8", "replace")))
+    return err
 
 
 def call(function: Any, *arguments: Any) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .arguments import milliseconds, text, text_or_null
-from .errors import Error, NotFound, Timeout, call, error_of, new_error
+from .errors import Error, NotFound, Timeout, call, error_of, error_of_status
 from .object import Object
 from ._native import ffi, lib
 
@@ -82,6 +82,8 @@ class Operation:
 class InformerOperation(Operation):
     """A wait for an informer."""
 
+    _what: str  # what has not happened, if the library does not say it: for the message of a Timeout
+
     def __init__(self, informer: BaseInformer) -> None:
         super().__init__(informer._factory)
         self._informer = informer
@@ -89,14 +91,13 @@ class InformerOperation(Operation):
     def _timeout(self) -> Error:
         health = self._informer.health
         reason = f": {health.message}" if health.message else ""
-        return Timeout(f"{self._informer}: {self._what()} within the time limit ({health.state}{reason})")
-
-    def _what(self) -> str:
-        return "not done"
+        return Timeout(f"{self._informer}: {self._what} within the time limit ({health.state}{reason})")
 
 
 class Sync(InformerOperation):
     """Until the informer's whole first list is in the cache: a handler that is called for nothing else."""
+
+    _what = "not synced"
 
     def __init__(self, informer: BaseInformer, timeout: float | None) -> None:
         super().__init__(informer)
@@ -107,77 +108,48 @@ class Sync(InformerOperation):
     def _begin(self) -> None:
         self._informer._check_started()
         handler = ffi.new("ki_handler *", {"on_synced": lib.kpy_on_sync, "on_removed": lib.kpy_on_sync_removed})
-        call(
-            lib.ki_informer_add_handler,
-            self._informer._pointer,
-            handler,
-            self._handle,
-            ffi.NULL,
-            self._registration,
-        )
+        add = lib.ki_informer_add_handler
+        call(add, self._informer._pointer, handler, self._handle, ffi.NULL, self._registration)
 
     def cancel(self) -> None:
         lib.ki_informer_remove_handler(self._informer._pointer, self._registration[0], ffi.NULL)
 
-    def _what(self) -> str:
-        return "not synced"
+
+class Write(InformerOperation):
+    """Until the cache has seen a write.
+
+    wait: the library's function. arguments: its key, and its version or uid.
+    """
+
+    def __init__(self, informer: BaseInformer, wait: Any, arguments: tuple[Any, Any], timeout: float | None) -> None:
+        super().__init__(informer)
+        self._wait = wait
+        self._arguments = (*arguments, milliseconds("timeout", timeout))
+
+    def _begin(self) -> None:
+        self._informer._check_started()
+        call(self._wait, self._informer._pointer, *self._arguments, lib.kpy_on_waited, self._handle)
+
+    def cancel(self) -> None:
+        lib.ki_informer_cancel_version_waits(self._informer._pointer, lib.kpy_on_waited, self._handle, ffi.NULL)
 
 
-class Version(InformerOperation):
+class Version(Write):
     """Until the cache contains a write."""
 
     def __init__(self, informer: BaseInformer, version: str | None, key: str | None, timeout: float | None) -> None:
-        super().__init__(informer)
-        self._version = text_or_null("resource_version", version)
-        self._key = text_or_null("key", key)
-        self._milliseconds = milliseconds("timeout", timeout)
-
-    def _begin(self) -> None:
-        self._informer._check_started()
-        call(
-            lib.ki_informer_wait_for_version_async,
-            self._informer._pointer,
-            self._key,
-            self._version,
-            self._milliseconds,
-            lib.kpy_on_waited,
-            self._handle,
-        )
-
-    def cancel(self) -> None:
-        lib.ki_informer_cancel_version_waits(self._informer._pointer, lib.kpy_on_waited, self._handle, ffi.NULL)
-
-    def _what(self) -> str:
-        version, what = (self._version or b"any").decode(), (self._key or b"the cache").decode()
-        return f"version {version} of {what} not seen"
+        arguments = text_or_null("key", key), text_or_null("resource_version", version)
+        super().__init__(informer, lib.ki_informer_wait_for_version_async, arguments, timeout)
+        self._what = f"version {version or 'any'} of {key or 'the cache'} not seen"
 
 
-class Deletion(InformerOperation):
+class Deletion(Write):
     """Until the cache has seen a deletion."""
 
     def __init__(self, informer: BaseInformer, key: str, uid: str | None, timeout: float | None) -> None:
-        super().__init__(informer)
-        self._key = text("key", key)
-        self._uid = text_or_null("uid", uid)
-        self._milliseconds = milliseconds("timeout", timeout)
-
-    def _begin(self) -> None:
-        self._informer._check_started()
-        call(
-            lib.ki_informer_wait_for_deletion_async,
-            self._informer._pointer,
-            self._key,
-            self._uid,
-            self._milliseconds,
-            lib.kpy_on_waited,
-            self._handle,
-        )
-
-    def cancel(self) -> None:
-        lib.ki_informer_cancel_version_waits(self._informer._pointer, lib.kpy_on_waited, self._handle, ffi.NULL)
-
-    def _what(self) -> str:
-        return f"the deletion of {self._key.decode()} not seen"
+        arguments = text("key", key), text_or_null("uid", uid)
+        super().__init__(informer, lib.ki_informer_wait_for_deletion_async, arguments, timeout)
+        self._what = f"the deletion of {key} not seen"
 
 
 class Fetch(InformerOperation):
@@ -190,14 +162,8 @@ class Fetch(InformerOperation):
         self._object: Object | None = None
 
     def _begin(self) -> None:
-        call(
-            lib.ki_informer_get_or_fetch_async,
-            self._informer._pointer,
-            self._key,
-            self._milliseconds,
-            lib.kpy_on_fetched,
-            self._handle,
-        )
+        fetch = lib.ki_informer_get_or_fetch_async
+        call(fetch, self._informer._pointer, self._key, self._milliseconds, lib.kpy_on_fetched, self._handle)
 
     def result(self) -> Object | None:
         """Returns the object; None if there is none."""
@@ -230,7 +196,7 @@ def kpy_on_waited(_informer: Any, status: int, user: Any) -> None:
     if status == lib.KI_ERR_TIMEOUT:
         operation.end(operation._timeout())
     elif status:
-        operation.end(_error_of_status(status, operation))
+        operation.end(error_of_status(status, f"waiting for {operation._informer}: stopped"))
     else:
         operation.end(None)
 
@@ -242,9 +208,3 @@ def kpy_on_fetched(_informer: Any, _key: Any, obj: Any, err: Any, user: Any) -> 
     if obj:
         operation._object = operation._informer._object_class(lib.ki_object_ref(obj))
     operation.end(error_of(err) if err else None)
-
-
-def _error_of_status(status: int, operation: InformerOperation) -> Error:
-    err = new_error()
-    lib.ki_error_set(err, status, b"%s", ffi.new("char[]", f"waiting for {operation._informer}: stopped".encode()))
-    return error_of(err)
