@@ -121,8 +121,7 @@ class _Buffer:
 
 
 class Informer(BaseInformer):
-    """An informer of a Factory of this module. Handlers are called on the event loop, and must not block it. SystemExit
-    and KeyboardInterrupt in a handler end the loop.
+    """An informer of a Factory of this module. Handlers are called on the event loop, and must not block it.
 
     Further errors of the waits: Cancelled (the factory was closed), StateError (the factory or the informer is not
     started, or the factory was started on another event loop). A wait that is cancelled leaves nothing behind.
@@ -177,8 +176,9 @@ class Factory(BaseFactory[Informer]):
             factory.start()
             await pods.wait_for_sync(timeout=10)
 
-    It belongs to the event loop that runs at start(). One whose loop is closed before it does nothing any more. A
-    process that is forked after start() makes a factory of its own: this one raises StateError there.
+    The factory belongs to the event loop that runs at start(); once that is closed, the factory does nothing any more.
+    SystemExit and KeyboardInterrupt in a handler, a transform or a function of an elector end the loop. A process that
+    is forked after start() makes a factory of its own: this one raises StateError there.
     """
 
     _informer_class = Informer
@@ -189,7 +189,7 @@ class Factory(BaseFactory[Informer]):
         self._stopping: Any = None  # the ki_informer whose stop is the end of aclose()
         self._ended = asyncio.Event()
         self._buffers: set[_Buffer] = set()
-        self._exit: BaseException | None = None  # what left a handler, and ends the event loop
+        self._exit: BaseException | None = None  # what left a function of the program, and ends the event loop
 
     def start(self) -> None:
         """Starts every informer that is not started yet. Repeatable.
@@ -253,6 +253,8 @@ class Factory(BaseFactory[Informer]):
         await self.aclose()
 
     def _leave(self, error: BaseException) -> bool:
+        if not isinstance(error, (KeyboardInterrupt, SystemExit)):
+            return False
         self._exit = self._exit or error
         return True
 

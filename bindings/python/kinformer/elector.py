@@ -38,16 +38,14 @@ class Elector:
         retry_period: float = lib.KI_RETRY_PERIOD_MS / 1000,
     ) -> None:
         """Made by factory.elector()."""
-        text("name", name)
-        optional_text("identity", identity)
         self._factory = factory
         self._functions: dict[str, list[Callable[..., Any]]] = {}
         self._handle = ffi.new_handle(self)
         options = Struct(
             "ki_elector_options",
-            namespace_name=factory.default_namespace if namespace is None else namespace,
-            name=name,
-            identity=identity,
+            namespace_name=factory.default_namespace if namespace is None else text("namespace", namespace),
+            name=text("name", name),
+            identity=optional_text("identity", identity),
             lease_duration_ms=milliseconds("lease_duration", lease_duration),
             renew_deadline_ms=milliseconds("renew_deadline", renew_deadline),
             retry_period_ms=milliseconds("retry_period", retry_period),
@@ -110,8 +108,9 @@ class Elector:
         for function in self._functions.get(name, []):
             try:
                 function(*arguments)
-            except BaseException:  # also SystemExit: the thread is the factory's
-                logger.exception("%s of an elector failed: %r", name, function)
+            except BaseException as error:
+                if not self._factory._leave(error):
+                    logger.exception("%s of an elector failed: %r", name, function)
 
     def _end(self) -> None:
         pass

@@ -70,7 +70,7 @@ class BaseFactory(Generic[AnyInformer]):
         self._is_started = self._is_closing = False
         self._operations: set[Operation] = set()
         self._parts: list[Any] = []  # controllers and what they use, in the order in which they were made
-        self._informers: dict[int, AnyInformer] = {}  # kept to the end, with the handles that the library calls
+        self._informers: dict[Any, AnyInformer] = {}  # by ki_informer; kept to the end, with their handles
         self._set_count = 0
         self._lock = threading.Lock()
         options = Struct(
@@ -204,14 +204,12 @@ class BaseFactory(Generic[AnyInformer]):
         name = text("resource", resource)
         with self._lock:
             call(lib.ki_factory_informer_by_name, self._pointer, name, options.struct, made)
-            informer = self._informers.get(int(ffi.cast("intptr_t", made[0])))
-            if informer is None:
+            informer = self._informers.get(made[0])
+            if is_new := informer is None:
                 where = f"({set_name})" if set_name else self._namespace if namespace is None else namespace
                 informer = self._informer_class(self, made[0], make, where)
-                self._informers[int(ffi.cast("intptr_t", made[0]))] = informer
-                is_new = True
+                self._informers[made[0]] = informer
             else:
-                is_new = False
                 _check_same_names(informer, make)
         try:
             for index, path in (indexes or {}).items():
@@ -275,7 +273,7 @@ class BaseFactory(Generic[AnyInformer]):
         return bool(is_ready[0]), _take_text(made[0])
 
     def _remove(self, informer: AnyInformer) -> None:
-        self._informers.pop(int(ffi.cast("intptr_t", informer._pointer)), None)
+        self._informers.pop(informer._pointer, None)
         lib.ki_factory_remove_informer(self._pointer, informer._pointer, ffi.NULL)
 
     def _check(self) -> None:
@@ -284,8 +282,8 @@ class BaseFactory(Generic[AnyInformer]):
             raise StateError(self._unusable)
 
     def _leave(self, error: BaseException) -> bool:
-        """Takes the KeyboardInterrupt or SystemExit that left a handler. Returns false if it ends nothing: in a thread
-        of the factory's own."""
+        """Takes an exception that left a function of the program, if it is a KeyboardInterrupt or SystemExit that ends
+        more than the function. Returns false if it is none, and always where the factory has a thread of its own."""
         return False
 
     def _wait(self, operation: Operation) -> Any:
@@ -318,7 +316,7 @@ class BaseFactory(Generic[AnyInformer]):
 
     def _any_informer(self) -> Any:
         """Returns the ki_informer that tells when all have stopped; NULL without informers."""
-        return next((informer._pointer for informer in list(self._informers.values())), ffi.NULL)
+        return next(iter(list(self._informers)), ffi.NULL)
 
     def _finish(self, failure: Error | None = None) -> None:
         """Ends the factory where the engine was driven, or has never been: no callback comes afterwards."""

@@ -80,14 +80,8 @@ class Registration:
             setattr(handler, name, lib.kpy_on_synced if name == "on_synced" else lib.kpy_on_event)
         self._informer._registrations.add(self)
         try:
-            call(
-                lib.ki_informer_add_handler,
-                self._informer._pointer,
-                handler,
-                self._handle,
-                ffi.NULL,
-                self._registration,
-            )
+            add = lib.ki_informer_add_handler
+            call(add, self._informer._pointer, handler, self._handle, ffi.NULL, self._registration)
         except BaseException:
             self._informer._registrations.discard(self)
             raise
@@ -112,8 +106,8 @@ class Registration:
     def _call(self, name: str, *arguments: Any) -> None:
         try:
             self._methods[name](*arguments)
-        except BaseException as error:  # also SystemExit: the thread is the factory's
-            if isinstance(error, (KeyboardInterrupt, SystemExit)) and self._informer._factory._leave(error):
+        except BaseException as error:
+            if self._informer._factory._leave(error):
                 return
             self.errors += 1
             where = "".join(f" for {event.key}" for event in arguments)

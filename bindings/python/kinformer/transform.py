@@ -40,7 +40,8 @@ def kpy_on_transform(pointer: Any, ret_obj: Any, user: Any) -> int:
         if lib.ki_object_with_json(pointer, content, len(content), ret_obj, err):
             raise error_of(err)
         return int(lib.KI_OK)
-    except BaseException:  # also SystemExit: the thread is the factory's
+    except BaseException as error:
         call.informer.transform_errors += 1
-        logger.exception("the transform of %s failed", call.informer)
+        if not call.informer._factory._leave(error):
+            logger.exception("the transform of %s failed", call.informer)
         return int(lib.KI_ERR_INVALID)

@@ -280,25 +280,33 @@ def test_an_exception_in_a_handler_is_logged_and_counted_and_the_next_event_come
     run(main)
 
 
+USES = {
+    "handler": lambda factory, function: factory.informer("pods").on_add(function),
+    "transform": lambda factory, function: factory.informer("pods", transform=function),
+    "elector": lambda factory, function: factory.elector("lease").on_started_leading(function),
+}
+
+
 @pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
-def test_an_exit_in_a_handler_ends_the_program_as_elsewhere_on_the_event_loop(kube_api, kind):
+@pytest.mark.parametrize("use", USES)
+def test_an_exit_in_a_function_of_the_program_ends_it_as_elsewhere_on_the_event_loop(kube_api, use, kind):
     kube_api.create("pods", POD)
-    used = []
+    factories = []
+
+    def leave(*arguments):
+        raise kind(3)
 
     async def main():
-        async with pods_of(kube_api) as pods:
-            used.append(pods)
-
-            @pods.on_add
-            def leave(event):
-                raise kind(3)
-
+        async with kinformer.aio.Factory.from_kubeconfig(kube_api.kubeconfig) as factory:
+            factories.append(factory)
+            USES[use](factory, leave)
+            factory.start()
             await asyncio.Event().wait()
 
     with pytest.raises(kind, match="3"):
         asyncio.run(asyncio.wait_for(main(), LIMIT))
     with pytest.raises(kinformer.StateError, match="closed"):
-        len(used[0])
+        factories[0].informer("pods")
 
 
 def test_a_coroutine_is_no_handler(kube_api):
