@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Union
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union
 
 from .arguments import flag, integer, milliseconds, optional_text, string, text
 from .errors import Invalid, Unsupported, call
@@ -21,6 +21,7 @@ Content = Union[Mapping[str, Any], str]
 Changes = Union[Content, list[dict[str, Any]]]
 PatchType = Literal["merge", "json", "strategic"]
 Propagation = Literal["orphan", "background", "foreground"]
+Result = TypeVar("Result")
 
 _PATCHES = {"merge": lib.KI_PATCH_MERGE, "json": lib.KI_PATCH_JSON, "strategic": lib.KI_PATCH_STRATEGIC}
 _PROPAGATIONS = {
@@ -94,7 +95,7 @@ class Client:
         """Returns the server's state of an object."""
         fields = {"verb": lib.KI_CLIENT_GET, **_place(key)}
         options = {"subresource": subresource}
-        return self._do(resource, fields, options, timeout, _take_object)  # type: ignore[no-any-return]
+        return self._do(resource, fields, options, timeout, _take_object)
 
     def list(
         self,
@@ -121,7 +122,7 @@ class Client:
         }
         where = self._factory._namespace if namespace is None else namespace
         request = {"verb": lib.KI_CLIENT_LIST, "namespace_name": where}
-        return self._do(resource, request, options, timeout, _take_list)  # type: ignore[no-any-return]
+        return self._do(resource, request, options, timeout, _take_list)
 
     def create(
         self,
@@ -140,7 +141,7 @@ class Client:
         subresource="eviction". Errors: AlreadyExists.
         """
         content = to_dict(obj)
-        fields = {"verb": lib.KI_CLIENT_CREATE, **_place_of(content), "body": to_json(content)}
+        fields = _write_of(lib.KI_CLIENT_CREATE, content)
         if subresource is None:
             fields["name"] = None
         options = {"subresource": subresource, "field_manager": field_manager}
@@ -161,7 +162,7 @@ class Client:
         Errors: Conflict (the object has changed since: get it again, and try again).
         """
         content = to_dict(obj)
-        fields = {"verb": lib.KI_CLIENT_UPDATE, **_place_of(content), "body": to_json(content)}
+        fields = _write_of(lib.KI_CLIENT_UPDATE, content)
         options = {"subresource": subresource, "field_manager": field_manager}
         return self._write(resource_of(content), fields, options, dry_run, seen_by, timeout)
 
@@ -218,12 +219,7 @@ class Client:
         """
         text("field_manager", field_manager)
         content = to_dict(obj)
-        fields = {
-            "verb": lib.KI_CLIENT_PATCH,
-            **_place_of(content),
-            "patch": lib.KI_PATCH_APPLY,
-            "body": to_json(content),
-        }
+        fields = {**_write_of(lib.KI_CLIENT_PATCH, content), "patch": lib.KI_PATCH_APPLY}
         options = {"subresource": subresource, "field_manager": field_manager, "force": flag("force", force)}
         return self._write(resource_of(content), fields, options, dry_run, seen_by, timeout)
 
@@ -257,7 +253,7 @@ class Client:
             options["grace_period_s"] = integer("grace_period", grace_period) or lib.KI_GRACE_NOW
         fields = {"verb": lib.KI_CLIENT_DELETE, **_place(key)}
         _check_write(options, dry_run, seen_by)
-        return self._do(resource, fields, options, timeout, _take_deleted, seen_by, key)  # type: ignore[no-any-return]
+        return self._do(resource, fields, options, timeout, _take_deleted, seen_by, key)
 
     def scale(
         self,
@@ -300,7 +296,7 @@ class Client:
         elif body is not None and not isinstance(body, bytes):
             raise TypeError(f"body must be a mapping, str or bytes, not {type(body).__name__}")
         fields["body"] = body
-        return self._do(None, fields, {}, timeout, _take_body)  # type: ignore[no-any-return]
+        return self._do(None, fields, {}, timeout, _take_body)
 
     def _write(
         self,
@@ -312,7 +308,7 @@ class Client:
         timeout: float | None,
     ) -> Object:
         _check_write(options, dry_run, seen_by)
-        return self._do(resource, fields, options, timeout, _take_object, seen_by)  # type: ignore[no-any-return]
+        return self._do(resource, fields, options, timeout, _take_object, seen_by)
 
     def _do(
         self,
@@ -320,10 +316,10 @@ class Client:
         fields: dict[str, Any],
         options: dict[str, Any],
         timeout: float | None,
-        take: Callable[[Any], Any],
+        take: Callable[[Any], Result],
         seen_by: BaseInformer | None = None,
         key: str = "",
-    ) -> Any:
+    ) -> Result:
         """Sends a request, and waits as the factory waits."""
         self._factory._check()
         if resource is not None:
@@ -335,7 +331,8 @@ class Client:
             fields.update(body=ffi.from_buffer(body), body_size=len(body))
         limit = milliseconds("timeout", timeout)
         options["timeout_ms"] = limit if limit < 0 else max(limit, 1)
-        return self._factory._wait(Request(self._factory, resource, fields, options, take, seen_by, key))
+        result: Result = self._factory._wait(Request(self._factory, resource, fields, options, take, seen_by, key))
+        return result
 
 
 def to_dict(obj: Content) -> dict[str, Any]:
@@ -392,14 +389,15 @@ def _place(key: str) -> dict[str, Any]:
     return {"namespace_name": namespace, "name": name}
 
 
-def _place_of(content: dict[str, Any]) -> dict[str, Any]:
+def _write_of(verb: int, content: dict[str, Any]) -> dict[str, Any]:
+    """Returns the fields of a request that writes an object."""
     metadata = content.get("metadata")
     if not isinstance(metadata, Mapping):
         raise ValueError("the object has no metadata")
     name, namespace = metadata.get("name"), metadata.get("namespace")
     optional_text("metadata.name", name)
     optional_text("metadata.namespace", namespace)
-    return {"namespace_name": namespace, "name": name}
+    return {"verb": verb, "namespace_name": namespace, "name": name, "body": to_json(content)}
 
 
 def _check_write(options: dict[str, Any], dry_run: bool, seen_by: BaseInformer | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from .arguments import Struct, optional_text, text
+from .arguments import Struct, text
 from .errors import call
 from .object import Object
 from ._native import ffi, lib
@@ -32,11 +32,9 @@ class EventRecorder:
 
     def __init__(self, factory: BaseFactory[Any], component: str) -> None:
         """Made by factory.event_recorder()."""
-        text("component", component)
         self._factory = factory
-        self._pointer = ffi.NULL
         made = ffi.new("ki_event_recorder **")
-        options = Struct("ki_event_recorder_options", component=component)
+        options = Struct("ki_event_recorder_options", component=text("component", component))
         call(lib.ki_event_recorder_new, factory._pointer, options.struct, made)
         self._pointer = made[0]
         factory._parts.append(self)
@@ -53,9 +51,9 @@ class EventRecorder:
             raise TypeError(f"an event is about an Object, not {obj!r}")
         if type not in ("Normal", "Warning"):
             raise ValueError(f"type must be Normal or Warning, not {type!r}")
-        text("reason", reason)
-        optional_text("message", message)
-        parts = Struct("ki_record", obj=obj._pointer, type=str(type), reason=reason, message=message)
+        parts = Struct(
+            "ki_record", obj=obj._pointer, type=type, reason=text("reason", reason), message=text("message", message)
+        )
         lib.ki_event_recorder_record_with(self._pointer, parts.struct)
 
     @property

@@ -57,30 +57,23 @@ class Snapshot(Mapping[str, Object]):
         name_text, value_text = text("name", name), text("value", value)
         if not lib.ki_snapshot_has_index(self._pointer, name_text):
             raise Invalid(f"there is no index {name}: name it in factory.informer(indexes=…)")
-        cursor = ffi.new("ki_cursor *")
-        objects = []
-        while obj := lib.ki_snapshot_next_by_index(self._pointer, name_text, value_text, cursor):
-            objects.append(self._make(lib.ki_object_ref(obj)))
-        return objects
+        return [*self._walk(lib.ki_snapshot_next_by_index, name_text, value_text)]
 
     def list(self, *, labels: str = "", fields: str = "", namespace: str = "") -> Objects:
         """Returns the objects that match, as Informer.list does. Errors: ParseError (a selector)."""
         selector = ffi.new("ki_selector **")
         call(lib.ki_selector_new, text("labels", labels), text("fields", fields), selector)
         try:
-            namespace_text, cursor, objects = text("namespace", namespace), ffi.new("ki_cursor *"), []
-            while obj := lib.ki_snapshot_next_match(self._pointer, namespace_text, selector[0], cursor):
-                objects.append(self._make(lib.ki_object_ref(obj)))
-            return objects
+            return [*self._walk(lib.ki_snapshot_next_match, text("namespace", namespace), selector[0])]
         finally:
             lib.ki_selector_free(selector[0])
 
     def __repr__(self) -> str:
         return f"<Snapshot of {len(self)} objects resource_version={self.resource_version}>"
 
-    def _walk(self) -> Iterator[Object]:
+    def _walk(self, step: Any = lib.ki_snapshot_next, *arguments: Any) -> Iterator[Object]:
         cursor = ffi.new("ki_cursor *")
-        while obj := lib.ki_snapshot_next(self._pointer, cursor):
+        while obj := step(self._pointer, *arguments, cursor):
             yield self._make(lib.ki_object_ref(obj))
 
 
