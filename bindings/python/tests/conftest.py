@@ -14,6 +14,29 @@ import pytest
 COMMAND = os.environ["KINFORMER_COMMAND"]
 
 
+def definition(kind: str, *short_names: str) -> dict[str, Any]:
+    """A CustomResourceDefinition of a kind of example.com, with a status and any fields."""
+    singular = kind.lower()
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}},
+        "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{singular}s.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": f"{singular}s", "singular": singular, "kind": kind, "shortNames": [*short_names]},
+            "versions": [version],
+        },
+    }
+
+
 class Server:
     """`kinformer serve` as a subprocess, which ends with its standard input."""
 

@@ -7,6 +7,7 @@ import urllib.request
 import kinformer
 import kinformer.aio
 import pytest
+from conftest import definition
 
 LIMIT = 30  # seconds for what comes at once
 
@@ -21,21 +22,6 @@ spec:
   template:
     metadata: { labels: { app: web } }
     spec: { containers: [{ name: web, image: "web:1" }] }
-"""
-WIDGETS = """
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: { name: widgets.example.com }
-spec:
-  group: example.com
-  scope: Namespaced
-  names: { plural: widgets, singular: widget, kind: Widget, shortNames: [wi] }
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: { status: {} }
-    schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }
 """
 WIDGET = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a", "namespace": "default"}}
 
@@ -133,7 +119,7 @@ def test_the_status_and_the_scale_are_written_by_their_subresources(client):
 def test_custom_resources_are_found_by_name_and_by_kind_also_those_that_are_defined_later(client):
     with pytest.raises(kinformer.NotFound, match="no resource 'Widget.v1.example.com'"):
         client.create(WIDGET)
-    client.create(WIDGETS)
+    client.create(definition("Widget", "wi"))
     # What the server does not have is not asked for again at once: another program's factory finds it.
     with kinformer.Factory.from_server(client._factory.server) as other:
         other.start()

@@ -6,24 +6,9 @@ import time
 
 import kinformer
 import pytest
+from conftest import definition
 
 LIMIT = 30  # seconds for what comes at once
-
-WEBSITES = """
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: { name: websites.example.com }
-spec:
-  group: example.com
-  scope: Namespaced
-  names: { plural: websites, singular: website, kind: Website }
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: { status: {} }
-    schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }
-"""
 
 
 def website(name="a", **spec):
@@ -57,7 +42,7 @@ def cluster(server):
     """A client of its own for the test, and the definition of websites."""
     with kinformer.Factory.from_server(server.url) as factory:
         factory.start()
-        factory.client.create(WEBSITES)
+        factory.client.create(definition("Website"))
         yield factory.client
 
 

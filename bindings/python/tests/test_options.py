@@ -5,6 +5,7 @@ import threading
 
 import kinformer
 import pytest
+from conftest import definition
 
 LIMIT = 30
 
@@ -23,27 +24,7 @@ def test_a_built_in_resource_has_any_of_its_names(factory, name):
 
 
 def test_a_custom_resource_is_named_by_plural_and_group(server, factory):
-    definition = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "widgets.example.com"},
-        "spec": {
-            "group": "example.com",
-            "names": {"plural": "widgets", "kind": "Widget", "singular": "widget"},
-            "scope": "Namespaced",
-            "versions": [
-                {
-                    "name": "v1",
-                    "served": True,
-                    "storage": True,
-                    "schema": {
-                        "openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-                    },
-                }
-            ],
-        },
-    }
-    server.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+    server.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition("Widget"))
     widgets = started(factory, "widgets.example.com")
     widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 3}}
     server.request("POST", "/apis/example.com/v1/namespaces/default/widgets", widget)

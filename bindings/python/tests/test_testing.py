@@ -426,6 +426,7 @@ def test_wrong_types_are_exceptions(kube_api):
         lambda: kube_api.wait_for_watches("pods", "1"),
         lambda: kube_api.wait_for_object("pods", "a", fields=5),
         lambda: kube_api.restart("1"),
+        lambda: kube_api.restore("1"),
     ]
     for number, use in enumerate(uses):
         with pytest.raises(TypeError):
@@ -436,6 +437,11 @@ def test_wrong_types_are_exceptions(kube_api):
 
 
 def test_a_count_is_not_below_zero(kube_api):
+    for name in "pods", "nodes":
+        with pytest.raises(ValueError, match=f"{name} must be at least 0"):
+            kinformer.testing.Server(**{name: -1})
+    with pytest.raises(ValueError, match="events must be at least 0"):
+        kube_api.restore(events=-1)
     for wait in kube_api.wait_for_requests, kube_api.wait_for_watches, kube_api.fault("close").wait:
         with pytest.raises(ValueError, match="count must be at least 0"):
             wait(count=-1)

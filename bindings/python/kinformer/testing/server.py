@@ -77,8 +77,8 @@ class Server:
                 "size": ffi.sizeof("ki_testing_server_options"),
                 "tls": flag("tls", tls),
                 "rbac": flag("rbac", rbac),
-                "pods": pods,
-                "nodes": nodes,
+                "pods": integer("pods", pods),
+                "nodes": integer("nodes", nodes),
                 "churn": churn,
                 "collects_garbage": flag("garbage_collection", garbage_collection),
             },
@@ -168,9 +168,8 @@ class Server:
         Errors: NotFound, Invalid, Conflict; an error changes nothing.
         """
         found = self._resource(resource)
-        where = text("namespace", namespace) if found.is_namespaced else ffi.NULL
         content = _dump(patch)
-        self._call(lib.ki_testing_server_patch, found.pointer, where, _name(name), content, len(content))
+        self._call(lib.ki_testing_server_patch, *found.key(namespace, name), content, len(content))
         return self.get(resource, name, namespace)
 
     def delete(self, resource: str, name: str, namespace: str = "default") -> None:
@@ -310,15 +309,8 @@ class Server:
         Errors: Timeout (the message says what there is), ParseError (fields).
         """
         found = self._resource(resource)
-        where = text("namespace", namespace) if found.is_namespaced else ffi.NULL
-        self._wait(
-            lib.ki_testing_server_wait_for_object,
-            found.pointer,
-            where,
-            _name(name),
-            text("fields", fields),
-            timeout=timeout,
-        )
+        key = found.key(namespace, name)
+        self._wait(lib.ki_testing_server_wait_for_object, *key, text("fields", fields), timeout=timeout)
         return self.get(resource, name, namespace)
 
     def wait_for_deletion(
@@ -326,8 +318,7 @@ class Server:
     ) -> None:
         """Waits until there is no object of this name. timeout: seconds; None: no limit. Errors: Timeout."""
         found = self._resource(resource)
-        where = text("namespace", namespace) if found.is_namespaced else ffi.NULL
-        self._wait(lib.ki_testing_server_wait_for_deletion, found.pointer, where, _name(name), timeout=timeout)
+        self._wait(lib.ki_testing_server_wait_for_deletion, *found.key(namespace, name), timeout=timeout)
 
     # ---- the server as a whole ----
 
@@ -352,7 +343,7 @@ class Server:
 
         events: back to before the last so many changes; None: from an empty backup, without any object.
         """
-        self._request("POST", "/_restore" if events is None else f"/_restore?events={events:d}")
+        self._request("POST", "/_restore" if events is None else f"/_restore?events={integer('events', events)}")
 
     def restart(self, down: float = 0) -> None:
         """Closes all connections, and accepts none for `down` seconds. Objects stay. Blocks for `down` seconds."""
@@ -511,6 +502,10 @@ class _Found:
         self.pointer = pointer
         self.is_namespaced = bool(pointer.namespaced)
         self._kept = kept
+
+    def key(self, namespace: str, name: str) -> tuple[Any, Any, bytes]:
+        """Returns resource, namespace and name as the library takes them. The first is valid while this object exists."""
+        return self.pointer, text("namespace", namespace) if self.is_namespaced else ffi.NULL, _name(name)
 
 
 def _custom(spec: Any) -> _Found:
