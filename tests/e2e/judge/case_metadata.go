@@ -28,29 +28,18 @@ type metadataInformer struct {
 func compareMetadata(ctx context.Context, h *harness) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s, err := h.ownServer(ctx)
+	s, _, resources, err := h.everyResource(ctx)
 	if err != nil {
-		return err
-	}
-	if err := makeTables(ctx, h.kubectl(s)); err != nil {
 		return err
 	}
 	references, err := startMetadataInformers(ctx, s)
 	if err != nil {
 		return err
 	}
-	if len(references) < leastResources {
-		return fmt.Errorf("only %d resources can be listed and watched", len(references))
+	if len(references) != len(resources) {
+		return fmt.Errorf("client-go discovers %d resources that can be listed and watched, kubectl %d", len(references), len(resources))
 	}
-	program, err := h.builtProgram("tests", "programs", "dump_caches")
-	if err != nil {
-		return err
-	}
-	command := []string{"env", "KUBECONFIG=" + s.file("kubeconfig-kinformer"), program, "--metadata"}
-	for _, reference := range references {
-		command = append(command, reference.name)
-	}
-	out, err := h.run(ctx, "", command...)
+	out, err := h.dumpCaches(ctx, s.file("kubeconfig-kinformer"), resources, "--metadata")
 	if err != nil {
 		return err
 	}
