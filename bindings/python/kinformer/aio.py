@@ -169,7 +169,8 @@ class Informer(BaseInformer):
 
 
 class Factory(BaseFactory[Informer]):
-    """A factory that the event loop drives, on which all handlers are called.
+    """A factory that the event loop drives, on which all handlers are called. What is said of the factory's thread is
+    true of the event loop's here.
 
         async with kinformer.aio.Factory() as factory:
             pods = factory.informer("pods")

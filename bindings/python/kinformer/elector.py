@@ -17,7 +17,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Elector:
-    """Competes for a Lease from the start of the factory until close(), which releases the Lease.
+    """Competes for a Lease from the start of the factory until stop(), or until close(), which releases the Lease.
 
         elector = factory.elector("website-controller", namespace="shop")
 

@@ -61,7 +61,7 @@ class BaseFactory(Generic[AnyInformer]):
         """Makes a factory for the cluster that the program runs in, else for that of the kubeconfig.
 
         namespace: of informers that name none; None: all namespaces. resync: seconds between resyncs of informers that
-        name none; None: no resync. name: label `name` of the metrics, for a program with several factories.
+        name none (below 1: 1); None: no resync. name: label `name` of the metrics, for a program with several factories.
         Errors: ConfigError, NotFound (no configuration at all).
         """
         self._loop = self._engine = self._pointer = ffi.NULL
@@ -175,7 +175,7 @@ class BaseFactory(Generic[AnyInformer]):
         keep: what the cache keeps of each object: "object" (all of it), "metadata", "view" or "keys".
         transform: changes each object, a dict, before it is stored, and returns it. The factory's thread calls it. An
             object whose transform raises keeps its last state (health.unreadable).
-        resync: seconds between updates of all objects for handlers; None: the factory's; 0: none.
+        resync: seconds between updates of all objects for handlers (below 1: 1); None: the factory's; 0: none.
         Errors: Invalid (the resource: the message names a similar one; a namespace; another view), ParseError (a
         selector or a path), Unsupported (a resource that cannot be listed), TypeError and ValueError (a view).
         """

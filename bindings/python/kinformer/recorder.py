@@ -44,7 +44,8 @@ class EventRecorder:
     ) -> None:
         """Records an event, which is sent later: this never waits.
 
-        reason: one CamelCase word for programs. message: a sentence for people, of at most 1,024 bytes.
+        reason: one CamelCase word for programs. message: a sentence for people; of a long one the first 1,024
+        bytes.
         """
         self._factory._check()
         if not isinstance(obj, Object):
