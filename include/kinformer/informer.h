@@ -383,8 +383,10 @@ KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_sync(ki_informer *informer, 
  * the change yet. After a cluster is restored from a backup it uses versions again: a wait can end too early until the
  * informer has relisted.
  * Threads, Blocks: as ki_informer_wait_for_sync.
- * Errors: as ki_informer_wait_for_sync; KI_ERR_INVALID (neither a key nor a version), KI_ERR_NO_MEMORY. Returns KI_OK
- * for a version that the cache contains also after the informer is stopped, but not after it is removed. */
+ * Errors: as ki_informer_wait_for_sync; KI_ERR_INVALID (neither a key nor a version; a key that no object of the
+ * informer can have: without a namespace, or of another one; unknown for a resource by name that is not found yet),
+ * KI_ERR_NO_MEMORY. Returns KI_OK for a version that the cache contains also after the informer is stopped, but not
+ * after it is removed. */
 KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_version(ki_informer *informer, const char *key,
                                                             const char *resource_version, int64_t timeout_ms,
                                                             ki_error *err);
@@ -412,7 +414,8 @@ KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_version_async(ki_informer *i
  * object, the cache may not have it yet, and the wait would end at once: wait for the version of the creation first.
  * Handlers may not have been called for the deletion yet.
  * Threads, Blocks: as ki_informer_wait_for_sync.
- * Errors: as ki_informer_wait_for_sync; KI_ERR_INVALID (no key), KI_ERR_NO_MEMORY. */
+ * Errors: as ki_informer_wait_for_sync; KI_ERR_INVALID (no key, or one that no object of the informer can have),
+ * KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_deletion(ki_informer *informer, const char *key, const char *uid,
                                                              int64_t timeout_ms, ki_error *err);
 /* Calls `handler` once when the cache has seen a deletion; does not wait. `key`, `uid` and `timeout_ms` are those of

@@ -40,19 +40,12 @@ static void on_deltas(const ki_deltas *deltas, void *user) {
 /* --- asking; any thread ------------------------------------------------------------------------------------------- */
 
 static ki_status check_key(const ki_informer *informer, const char *key, ki_error *err) {
-    char namespace_name[KI_INFORMER_KEY_MAX + 1];
     const ki_selection *selection = ki_selection_found(ki_informer_made_with(informer)->selection);
     if (!selection)
         return ki_error_set(err, KI_ERR_STATE, "%s is not found yet", ki_informer_made_with(informer)->selection->name);
-    const char *name =
-        strlen(key) > KI_INFORMER_KEY_MAX ? NULL : ki_key_split(key, namespace_name, sizeof namespace_name);
-    if (!name || !name[0] || (namespace_name[0] != '\0') != selection->resource.namespaced)
-        return ki_error_set(err, KI_ERR_INVALID, "\"%.100s\" is not a key of %s: %s", key, selection->resource.plural,
-                            selection->resource.namespaced ? "namespace/name" : "name");
-    bool is_of_one = selection->namespace_name[0] && !selection->is_set; /* a set has a name there */
-    if (is_of_one && strcmp(selection->namespace_name, namespace_name) != 0)
-        return ki_error_set(err, KI_ERR_INVALID, "\"%.100s\" is not in namespace %s", key, selection->namespace_name);
-    return KI_OK;
+    if (strlen(key) > KI_INFORMER_KEY_MAX)
+        return ki_error_set(err, KI_ERR_INVALID, "\"%.100s…\" is longer than any key", key);
+    return ki_selection_check_key(selection, key, err);
 }
 
 static ki_status check(const ki_informer *informer, const char *key, ki_error *err) {

@@ -151,6 +151,18 @@ ki_status ki_selection_new(const ki_allocator *allocator, const ki_resource *res
     return status ? status : new_selection(allocator, resource, false, options, ret_selection, err);
 }
 
+ki_status ki_selection_check_key(const ki_selection *selection, const char *key, ki_error *err) {
+    char namespace_name[KI_OBJECT_KEY_MAX];
+    bool is_of_one = selection->namespace_name[0] && !selection->is_set; /* a set has a name there */
+    if (!ki_key_split(key, namespace_name, sizeof namespace_name) ||
+        (namespace_name[0] != '\0') != selection->resource.namespaced)
+        return ki_error_set(err, KI_ERR_INVALID, "\"%.100s\" is not a key of %s, which is \"%s\"", key,
+                            selection->resource.plural, selection->resource.namespaced ? "namespace/name" : "name");
+    if (is_of_one && strcmp(selection->namespace_name, namespace_name) != 0)
+        return ki_error_set(err, KI_ERR_INVALID, "\"%.100s\" is not in namespace %s", key, selection->namespace_name);
+    return KI_OK;
+}
+
 /* --- by name ------------------------------------------------------------------------------------------------------ */
 
 ki_status ki_selection_split_name(const char *name, char plural[KI_SELECTION_PLURAL_SIZE], ki_resource *ret_resource,

@@ -51,6 +51,9 @@ ki_status ki_selection_set_found(ki_selection *selection, const ki_resource *res
 /* Returns the selection with its whole resource: itself, or what was found by its name; NULL: nothing yet. Ownership:
  * borrowed from `selection`. */
 ki_selection *ki_selection_found(ki_selection *selection);
+/* Returns KI_OK if the key can be that of an object of the selection, whose resource is found. Errors: KI_ERR_INVALID
+ * (without a namespace, or with one of a cluster-scoped resource; another namespace than the selection's). */
+ki_status ki_selection_check_key(const ki_selection *selection, const char *key, ki_error *err);
 /* Returns true if the set of namespaces has this name (ki_informer_options.namespace_set). */
 bool ki_selection_has_set(const ki_selection *selection, const char *set_name);
 ki_selection *ki_selection_ref(ki_selection *selection);

@@ -147,14 +147,14 @@ class Informer(BaseInformer):
 
         resource_version: the version that the write returned; None with a key: any. key: ends the wait earlier, once
         the object under the key is at that version. timeout: seconds; None: no limit.
-        Errors: Timeout, Invalid (neither a version nor a key).
+        Errors: Timeout, Invalid (neither a version nor a key; a key that no object of the informer can have).
         """
         await self._factory._wait_async(Version(self, resource_version, key, timeout))
 
     async def wait_for_deletion(self, key: str, uid: str | None = None, timeout: float | None = None) -> None:
         """Waits until the cache has no object under the key, or one with another uid.
 
-        timeout: seconds; None: no limit. Errors: Timeout.
+        timeout: seconds; None: no limit. Errors: Timeout, Invalid (a key that no object of the informer can have).
         """
         await self._factory._wait_async(Deletion(self, key, uid, timeout))
 

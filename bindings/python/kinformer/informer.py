@@ -30,6 +30,10 @@ class BaseInformer(Mapping[str, Object]):
     A mapping of keys ("namespace/name" or "name") to objects. Reading it sends no request. Before the first list is
     complete (`has_synced`), the cache has a part of the objects or none. Any thread may call any function.
 
+    A wait for a key that no object of the informer can have raises Invalid: without a namespace where the resource has
+    namespaces, of another namespace than the informer's. A custom resource's scope is known once it is found: before
+    the informer has synced, such a wait goes on.
+
     Errors of all: StateError (the factory is closed, or the process was forked).
 
     transform_errors: exceptions that left the transform.
@@ -256,14 +260,14 @@ class Informer(BaseInformer):
 
         resource_version: the version that the write returned; None with a key: any. key: ends the wait earlier, once
         the object under the key is at that version. timeout: seconds; None: no limit.
-        Errors: Timeout, Invalid (neither a version nor a key).
+        Errors: Timeout, Invalid (neither a version nor a key; a key that no object of the informer can have).
         """
         self._wait(Version(self, resource_version, key, timeout))
 
     def wait_for_deletion(self, key: str, uid: str | None = None, timeout: float | None = None) -> None:
         """Waits until the cache has no object under the key, or one with another uid.
 
-        timeout: seconds; None: no limit. Errors: Timeout.
+        timeout: seconds; None: no limit. Errors: Timeout, Invalid (a key that no object of the informer can have).
         """
         self._wait(Deletion(self, key, uid, timeout))
 

@@ -7,6 +7,7 @@ import kinformer
 import pytest
 
 LIMIT = 30
+NOT_A_KEY = '"a" is not a key of pods, which is "namespace/name"'
 
 # Function of the informer or the factory; arguments; the exception, and what its text says.
 WRONG = [
@@ -40,11 +41,15 @@ WRONG = [
     ("informer.wait_for_version", (5,), TypeError, "resource_version must be a str"),
     ("informer.wait_for_version", (None,), kinformer.Invalid, "version"),
     ("informer.wait_for_version", ("5", 5), TypeError, "key must be a str"),
+    ("informer.wait_for_version", {"resource_version": None, "key": "a"}, ValueError, NOT_A_KEY),
     ("informer.wait_for_deletion", (None,), TypeError, "key must be a str"),
     ("informer.wait_for_deletion", ("",), kinformer.Invalid, "key"),
+    ("informer.wait_for_deletion", ("a",), ValueError, NOT_A_KEY),
     ("informer.wait_for_deletion", ("a", 5), TypeError, "uid must be a str"),
     ("informer.get_or_fetch", (5,), TypeError, "key must be a str"),
+    ("informer.get_or_fetch", ("a",), ValueError, NOT_A_KEY),
     ("informer.get_or_fetch", ("a/b/c",), kinformer.Invalid, "a/b/c"),
+    ("informer.get_or_fetch", ("shop/" + "a" * 400,), kinformer.Invalid, "longer than any key"),
     ("factory.informer", (5,), TypeError, "resource must be a str"),
     ("factory.informer", ("podz",), kinformer.Invalid, "named by plural and group"),
     ("factory.informer", ("tokenreviews",), kinformer.Unsupported, "list"),

@@ -115,9 +115,11 @@ static ki_status check_wait(const ki_informer *informer, const char *key, const 
         return KI_ERR_STATE;
     if (atomic_load(&informer->removal.is_begun))
         return ki_informer_set_stopped(informer, KI_ERR_CANCELLED, err);
-    if ((resource_version && resource_version[0]) || (key && key[0]))
-        return KI_OK;
-    return ki_error_set(err, KI_ERR_INVALID, "waiting without naming a resource version or a key");
+    bool has_key = key && key[0];
+    if (!has_key && !(resource_version && resource_version[0]))
+        return ki_error_set(err, KI_ERR_INVALID, "waiting without naming a resource version or a key");
+    const ki_selection *found = ki_selection_found(informer->options.selection);
+    return has_key && found ? ki_selection_check_key(found, key, err) : KI_OK;
 }
 
 /* Decides the wait if the store has its state. */

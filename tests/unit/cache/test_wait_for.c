@@ -454,7 +454,8 @@ TEST(a_deadline_holds_before_the_start) {
     assert_int_equal(open_waits(&s, NULL), KI_OK);
     asker first = { &s, "first" }, second = { &s, "second" };
     assert_int_equal(ki_informer_wait_for_version_async(s.informer, NULL, "1", 50, on_version, &second, NULL), KI_OK);
-    assert_int_equal(ki_informer_wait_for_version_async(s.informer, "a", NULL, 20, on_version, &first, NULL), KI_OK);
+    assert_int_equal(ki_informer_wait_for_version_async(s.informer, "default/a", NULL, 20, on_version, &first, NULL),
+                     KI_OK);
     play(&s, "wait 100");
     assert_string_equal(called, "first=timeout second=timeout ");
     close_stage(&s);
@@ -490,10 +491,12 @@ TEST(lack_of_memory_rejects_a_callback_and_nothing_else) {
         if (open_waits(&s, &memory.allocator) == KI_OK) {
             asker one = { &s, "one" };
             ki_error err = KI_ERROR_INIT;
-            ki_status status = ki_informer_wait_for_version_async(s.informer, "a", "1", 10, on_version, &one, &err);
+            ki_status status =
+                ki_informer_wait_for_version_async(s.informer, "default/a", "1", 10, on_version, &one, &err);
             assert_true(status == KI_OK || err.code == KI_ERR_NO_MEMORY);
             settle(&s);
-            if (ki_informer_wait_for_deletion_async(s.informer, "a", "uid", 10, on_version, &one, &err) == KI_OK)
+            if (ki_informer_wait_for_deletion_async(s.informer, "default/a", "uid", 10, on_version, &one, &err) ==
+                KI_OK)
                 assert_int_equal(ki_informer_cancel_version_waits(s.informer, on_version, &one, NULL), KI_OK);
             else
                 assert_int_equal(err.code, KI_ERR_NO_MEMORY);

@@ -135,6 +135,34 @@ CONTROLLER_TEST(a_cluster_scoped_resource_has_no_namespace) {
     assert_int_equal(what.deletes, 1);
 }
 
+static void on_waited(ki_informer *informer, ki_status status, void *user) {
+    (void)informer, (void)status, (void)user;
+}
+
+static void expect_no_key(ki_informer *informer, const char *key, const char *message) {
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(ki_informer_wait_for_version_async(informer, key, "1", -1, on_waited, NULL, &err), KI_ERR_INVALID);
+    assert_string_equal(ki_error_message(&err), message);
+    assert_int_equal(ki_informer_wait_for_deletion_async(informer, key, NULL, -1, on_waited, NULL, NULL),
+                     KI_ERR_INVALID);
+    assert_int_equal(ki_informer_wait_for_deletion(informer, key, NULL, 0, NULL), KI_ERR_INVALID);
+}
+
+/* A wait for it would never end. The scope is unknown until the resource is found. */
+CONTROLLER_TEST(a_wait_for_a_key_that_no_object_can_have_is_an_error) {
+    seen what = { 0 };
+    define(&stage, &cells_v1);
+    ki_informer *cells = ask("cells.example.com", &KI_INFORMER_OPTIONS(.namespace_name = "shop"), &what);
+    ki_informer *pods = ask("pods", &KI_INFORMER_OPTIONS(.namespace_name = "shop"), &what);
+    assert_int_equal(ki_informer_wait_for_deletion_async(cells, "shop/a", NULL, -1, on_waited, NULL, NULL), KI_OK);
+    stage_start(&stage);
+    expect_no_key(cells, "shop/a", "\"shop/a\" is not a key of cells, which is \"name\"");
+    expect_no_key(pods, "a", "\"a\" is not a key of pods, which is \"namespace/name\"");
+    expect_no_key(pods, "other/a", "\"other/a\" is not in namespace shop");
+    assert_int_equal(ki_informer_wait_for_deletion_async(cells, "a", NULL, -1, on_waited, NULL, NULL), KI_OK);
+    assert_int_equal(ki_informer_wait_for_deletion_async(pods, "shop/a", NULL, -1, on_waited, NULL, NULL), KI_OK);
+}
+
 CONTROLLER_TEST(a_built_in_resource_is_found_at_once_and_shared) {
     ki_informer *informer = NULL;
     static const char *const names[] = { "configmaps", "cm", "ConfigMap", "configmap" };
