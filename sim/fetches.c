@@ -142,6 +142,22 @@ static void note_outcome(const sim_exchange *exchange, bool is_cancelled) {
         world->fetches.failed_at = world->now;
 }
 
+/* Returns true if the cache had the state at the end of a request since the question. */
+static bool was_cached_later(const sim_fetch *fetch, uint64_t n) {
+    for (size_t i = 0; i < SIM_CACHED_MAX; i++) {
+        if (n && fetch->cached_later[i] == n)
+            return true;
+    }
+    return false;
+}
+
+/* Notes what the cache has at the end of a request: it can be the result. */
+static void note_cached(sim_fetch *fetch) {
+    uint64_t n = cached_state(fetch);
+    if (n && !was_cached_later(fetch, n))
+        fetch->cached_later[fetch->next_cached++ % SIM_CACHED_MAX] = n;
+}
+
 void sim_fetches_note_end(const sim_exchange *exchange, bool is_cancelled) {
     sim_world *world = exchange->world;
     note_outcome(exchange, is_cancelled);
@@ -153,7 +169,7 @@ void sim_fetches_note_end(const sim_exchange *exchange, bool is_cancelled) {
     for (size_t i = 0; i < world->fetches.count && world->client.factory; i++) {
         sim_fetch *fetch = &world->fetches.fetches[i];
         if (!fetch->is_called && fetch->key == exchange->fetched_key)
-            fetch->cached_later = cached_state(fetch);
+            note_cached(fetch);
     }
 }
 
@@ -227,8 +243,8 @@ static void check_found(const sim_fetch *fetch, const ki_object *obj) {
                  (unsigned long long)fetch->cached);
         return;
     }
-    if (n == cached_state(fetch) || n == fetch->cached_later)
-        return; /* a namespace that came back to a set can have been listed at an earlier time */
+    if (n == cached_state(fetch) || was_cached_later(fetch, n))
+        return; /* a list that is older than the question can have brought it */
     if (was_seen_deleted(fetch, n))
         FAIL(fetch, "%s found write %llu, whose deletion the cache had seen", sim_key_text(key), (unsigned long long)n);
     if (!may_have_had(fetch, n))

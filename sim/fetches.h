@@ -14,7 +14,8 @@ typedef struct sim_exchange sim_exchange;
 
 enum {
     SIM_FETCHES_MAX = 2048, /* of one incarnation of the client */
-    SIM_GETS_MAX = 64       /* remembered for each key */
+    SIM_GETS_MAX = 64,      /* remembered for each key */
+    SIM_CACHED_MAX = 8      /* remembered for each question */
 };
 
 /* One question. */
@@ -22,9 +23,12 @@ typedef struct sim_fetch {
     sim_world *world;
     unsigned informer;
     uint32_t key;
-    uint64_t cached;       /* the cache's state at the question, whole; 0: none */
-    uint64_t cached_later; /* the cache's state at the end of a request; 0: none */
-    uint64_t version;      /* the cache's resource version at the question; 0: none */
+    uint64_t cached; /* the cache's state at the question, whole; 0: none */
+    /* The cache's last different states at ends of requests since the question; 0: none. The result of one request can
+     * wait for its callback while others end. */
+    uint64_t cached_later[SIM_CACHED_MAX];
+    size_t next_cached;
+    uint64_t version; /* the cache's resource version at the question; 0: none */
     uint64_t restores;
     int64_t asked_at, deadline; /* ns; INT64_MAX: none */
     bool was_blocked;           /* the informer, at the question: it remembers for longer */

@@ -15,6 +15,9 @@
  * response for 5 s at most. Up to ki_factory_options.keep_fetched_max names are remembered; the oldest go first. An
  * object of the cache comes before a remembered one. A deletion that the cache sees ends what is remembered.
  *
+ * If the cache has got the object when the response comes, the newer one of both is the result. It is the cache's also
+ * if the server has none: the result is then as old as the cache, whose watch brings the deletion.
+ *
  * A request that fails without a response, or with HTTP 429 or 5xx, is repeated while somebody waits: after a growing
  * delay, or after its Retry-After of up to a day. A caller whose time limit ends before the next attempt gets the
  * failure at once. A response counts for its own key. A failure without a response counts for every key, unless another

@@ -178,6 +178,30 @@ CONTROLLER_TEST(the_namespaces_of_a_set_do_not_limit_what_is_fetched) {
     fetch_expect("shop/a 1;other/b 2;");
 }
 
+CONTROLLER_TEST(what_the_cache_gets_meanwhile_is_the_answer_also_if_the_server_has_it_no_longer) {
+    static const char *const shop[] = { "shop" };
+    fetch_fault("status,code=503,retry-after=1,verb=get,resource=pods,count=1");
+    stage_put(&stage, KI_PODS, "shop/a", "\"labels\":{\"v\":\"1\"}");
+    ki_informer *pods = fetch_pods(&KI_INFORMER_OPTIONS(.namespace_set = "tenants"));
+    stage_start(&stage);
+    fetch_ask(pods, "shop/a", 10000);
+    stage_settle(&stage);
+    assert_int_equal(ki_informer_set_namespaces(pods, shop, 1, NULL), KI_OK);
+    stage_settle(&stage);
+    fetch_fault("status,code=503,verb=list+watch,resource=pods"); /* the cache is late */
+    kt_cluster_close_watches(stage.cluster);
+    stage_advance(&stage, 10);
+    stage_delete(&stage, KI_PODS, "shop/a");
+    fetch_expect("");
+    stage_advance(&stage, 2000);
+    fetch_expect("shop/a 1;");
+    assert_int_equal(ki_informer_set_namespaces(pods, NULL, 0, NULL), KI_OK); /* ends what is remembered */
+    stage_settle(&stage);
+    fetch_ask(pods, "shop/a", 1000);
+    stage_advance(&stage, 0);
+    fetch_expect("shop/a not found;");
+}
+
 CONTROLLER_TEST(fetched_objects_are_those_of_the_informer) {
     stage_put(&stage, KI_PODS, "shop/a", "\"labels\":{\"v\":\"1\",\"app\":\"web\"}");
     stage_put(&stage, KI_PODS, "shop/b", "\"labels\":{\"v\":\"1\",\"app\":\"db\"}");
