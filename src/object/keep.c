@@ -41,6 +41,8 @@ bool ki_object_has_labels(const ki_object *obj) {
 ki_status ki_object_check_content(const ki_object *obj, ki_error *err) {
     if (obj->body_size)
         return KI_OK;
-    return ki_error_set(err, KI_ERR_STATE, "%s has no content: the cache keeps only the %s", ki_object_key(obj),
-                        ki_keep_name(ki_object_keep(obj)));
+    return ki_error_set(
+        err, KI_ERR_STATE,
+        "%s has no content: the cache keeps only the %s; keep a view with the field, or the whole object",
+        ki_object_key(obj), ki_keep_name(ki_object_keep(obj)));
 }

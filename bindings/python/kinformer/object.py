@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .arguments import string, text
-from .errors import call, error_of, new_error
+from .errors import StateError, call, error_of, new_error
 from .view import Getter, View
 from ._native import ffi, lib
 
@@ -67,12 +68,17 @@ class Object(Mapping[str, Any]):
 
     @property
     def labels(self) -> dict[str, str]:
-        """The labels, a new dict."""
+        """The labels, a new dict. With keep="view" the view has ("metadata.labels", dict)."""
         pair = ffi.new("const char *[2]")
         labels = {}
         for i in range(lib.ki_object_label_count(self._pointer)):
             lib.ki_object_label_at(self._pointer, i, pair, pair + 1)
             labels[string(pair[0])] = string(pair[1])
+        if not labels and not lib.ki_object_matches(self._pointer, _without_label()):
+            raise StateError(
+                f"{self.key} has no labels: the cache does not keep them; "
+                'keep them in the view, {"tags": ("metadata.labels", dict)}, or the whole object'
+            )
         return labels
 
     @property
@@ -108,7 +114,12 @@ class Object(Mapping[str, Any]):
         return _take_value(value)
 
     def __getitem__(self, name: str) -> Any:
-        return self._parsed()[name]
+        try:
+            return self._parsed()[name]
+        except KeyError:
+            if isinstance(name, str) and name.isidentifier():
+                self.field(name)  # raises that the informer does not keep it
+            raise
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._parsed())
@@ -164,6 +175,14 @@ def object_class(view: Mapping[str, Any] | None) -> type[Object]:
     for name, get in compiled.getters.items():
         members[name] = _attribute(get)
     return type("Object", (Object,), members)
+
+
+@functools.cache
+def _without_label() -> Any:
+    """Returns a ki_selector that matches each object without labels, and no object whose labels are unknown."""
+    made = ffi.new("ki_selector **")
+    call(lib.ki_selector_new, b"!none", ffi.NULL, made)
+    return ffi.gc(made[0], lib.ki_selector_free)
 
 
 def _take_text(value: Any) -> bytes:

@@ -77,11 +77,36 @@ def test_a_cache_can_keep_less(server, factory, keep):
     pods = started(factory, "pods", keep=keep)
     pod = pods["shop/a"]
     assert pod.uid and pod.key == "shop/a"
-    assert pod.labels == ({"app": "web"} if keep == "metadata" else {})
-    with pytest.raises(kinformer.StateError):
+    with pytest.raises(kinformer.StateError, match="keeps only the"):
         pod.field("spec.nodeName")
+    for read in (lambda: pod["spec"], lambda: pod.get("spec"), lambda: "spec" in pod):
+        with pytest.raises(kinformer.StateError, match="keeps only the"):
+            read()
     with pytest.raises(kinformer.Invalid):
         pods.list(fields="spec.nodeName=n1")
+
+
+@pytest.mark.parametrize("keep", ["view", "keys"])
+def test_labels_and_annotations_that_are_not_kept_are_an_error_that_says_how_to_keep_them(server, factory, keep):
+    server.create_pod("a", labels={"app": "web"}, annotations={"x": "y"})
+    pod = started(factory, "pods", keep=keep, view={"phase": "status.phase"} if keep == "view" else None)["shop/a"]
+    with pytest.raises(kinformer.StateError, match=r'a has no labels: .*\("metadata.labels", dict\)'):
+        pod.labels
+    with pytest.raises(kinformer.StateError, match="keep a view with the field, or the whole object"):
+        pod.annotations
+
+
+def test_labels_that_are_kept_are_read_also_if_there_are_none(server, factory):
+    server.create_pod("a", labels={"app": "web"})
+    server.create_pod("b")
+    options = [
+        {"keep": "view", "view": {"tags": ("metadata.labels", dict)}},
+        {"keep": "metadata"},
+        {"keep": "object"},
+    ]
+    for option in options:
+        pods = started(factory, "pods", **option)
+        assert (pods["shop/a"].labels, pods["shop/b"].labels) == ({"app": "web"}, {})
 
 
 def test_a_transform_changes_what_is_stored(server, factory):
