@@ -169,11 +169,13 @@ ki_status ki_selection_split_name(const char *name, char plural[KI_SELECTION_PLU
                                   ki_error *err) {
     const char *dot = strchr(name, '.');
     size_t size = dot ? (size_t)(dot - name) : 0;
-    if (size == 0 || size >= KI_SELECTION_PLURAL_SIZE || !dot[1])
+    if (size == 0 || size >= KI_SELECTION_PLURAL_SIZE || !dot[1]) {
+        const char *meant = ki_resource_nearest(name);
         return ki_error_set(err, KI_ERR_INVALID,
-                            "'%.100s' is no built-in resource; one that is not built in is named by plural and group: "
-                            "widgets.example.com",
-                            name);
+                            "\"%.100s\" is no built-in resource%s%s%s; one that is not built in is named by plural and "
+                            "group: widgets.example.com",
+                            name, meant ? ": did you mean \"" : "", meant ? meant : "", meant ? "\"?" : "");
+    }
     memcpy(plural, name, size);
     plural[size] = '\0';
     *ret_resource = (ki_resource){ .group = dot + 1, .version = "", .plural = plural, .kind = "", .namespaced = true };
