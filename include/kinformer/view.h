@@ -38,7 +38,7 @@
  * A path that is misspelt is a field that is absent. When the informer has synced, its line in the log names the fields
  * that no object has, and those whose values are all of another type or out of range, among the view's first 64 with
  * the fields of their lists: "pods: synced, 120 objects; none has spec.nodName, status.containerStatuses[*].nam; of
- * another type or out of range: status.phase". */
+ * another type or out of range: status.phase". The latter make it a warning. */
 #ifndef KINFORMER_VIEW_H
 #define KINFORMER_VIEW_H
 

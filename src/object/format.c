@@ -116,12 +116,13 @@ uint64_t ki_object_format_seen_fields(const ki_object_format *format) {
            atomic_load_explicit(&format->misfits, memory_order_relaxed);
 }
 
-void ki_object_format_describe_fields(const ki_object_format *format, uint64_t elsewhere, char *text, size_t size) {
+bool ki_object_format_describe_fields(const ki_object_format *format, uint64_t elsewhere, char *text, size_t size) {
     uint64_t fits = atomic_load_explicit(&format->fits, memory_order_relaxed);
     uint64_t misfits = atomic_load_explicit(&format->misfits, memory_order_relaxed);
     *text = '\0';
     if (format->view)
         ki_view_describe(format->view, fits, misfits, elsewhere, text, size);
+    return misfits & ~fits;
 }
 
 const ki_allocator *ki_object_format_allocator(const ki_object_format *format) {

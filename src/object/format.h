@@ -36,8 +36,8 @@ uint64_t ki_object_format_mismatches(const ki_object_format *format);
  * bits. */
 uint64_t ki_object_format_seen_fields(const ki_object_format *format);
 /* Writes which fields of the view no object has had so far, and which have never fitted (ki_view_describe).
- * `elsewhere`: bits of fields that objects of other formats have. */
-void ki_object_format_describe_fields(const ki_object_format *format, uint64_t elsewhere, char *text, size_t size);
+ * `elsewhere`: bits of fields that objects of other formats have. Returns true if a field has never fitted. */
+bool ki_object_format_describe_fields(const ki_object_format *format, uint64_t elsewhere, char *text, size_t size);
 /* Returns the memory of what objects of this format have in common (group.h). */
 size_t ki_object_format_group_bytes(const ki_object_format *format);
 const ki_allocator *ki_object_format_allocator(const ki_object_format *format);

@@ -147,6 +147,25 @@ def test_a_wrong_view_says_what_is_wrong(factory, view, error, message):
         factory.informer("pods", view=view)
 
 
+@pytest.mark.parametrize(
+    ("path", "kind", "level", "end"),
+    [
+        ("spec.nodeName", int, "WARNING", "synced, 1 object; of another type or out of range: spec.nodeName"),
+        ("spec.nodName", str, "INFO", "synced, 1 object; none has spec.nodName"),
+        ("spec.nodeName", str, "INFO", "synced, 1 object"),
+    ],
+)
+def test_the_log_warns_of_a_field_whose_values_are_of_another_type(server, factory, caplog, path, kind, level, end):
+    caplog.set_level("INFO")
+    server.create_pod("a")
+    pods = factory.informer("pods", view={"node": (path, kind)})
+    factory.start()
+    pods.wait_for_sync(timeout=LIMIT)
+    factory.close()
+    lines = [record for record in caplog.records if "synced" in record.getMessage()]
+    assert [(line.levelname, line.getMessage()) for line in lines] == [(level, f"pods: {end}")]
+
+
 def test_an_informer_has_one_view(factory):
     pods = factory.informer("pods", view={"phase": "status.phase"})
     assert factory.informer("pods", view={"phase": "status.phase"}) is pods

@@ -242,14 +242,15 @@ static uint64_t fields_elsewhere(const ki_informer *informer) {
     return seen;
 }
 
-/* Also names the fields of the view that no object has or that never fit: a path or a type can be wrong. */
+/* Also names the fields of the view that no object has, which can be so, or that never fit: their type is wrong. */
 static void log_synced(const ki_informer *informer) {
     char fields[256] = "";
     size_t count = ki_store_count(informer->store);
-    if (informer->options.format && count)
+    bool has_misfit =
+        informer->options.format && count &&
         ki_object_format_describe_fields(informer->options.format, fields_elsewhere(informer), fields, sizeof fields);
-    ki_log_write(ki_engine_log(informer->options.engine), KI_LOG_INFO, "informer", "%s: synced, %zu object%s%s",
-                 informer->options.selection->name, count, count == 1 ? "" : "s", fields);
+    ki_log_write(ki_engine_log(informer->options.engine), has_misfit ? KI_LOG_WARNING : KI_LOG_INFO, "informer",
+                 "%s: synced, %zu object%s%s", informer->options.selection->name, count, count == 1 ? "" : "s", fields);
 }
 
 /* Marks the informer synced once the first list is processed. */
