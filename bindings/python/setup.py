@@ -2,12 +2,16 @@
 command. KINFORMER_COMMAND is the path of a command that becomes part of the package, as in the wheel of `./dev wheel`; without it there is none."""
 
 import os
+import shutil
 
 from setuptools import setup
 
 command = os.environ.get("KINFORMER_COMMAND")
+if command:
+    os.makedirs("kinformer/bin", exist_ok=True)
+    shutil.copy(command, "kinformer/bin/kinformer")
 setup(
     cffi_modules=["native/build.py:ffibuilder", "native/build.py:testing_ffibuilder"],
-    data_files=[("bin", [command])] if command else [],
+    scripts=["native/kinformer"] if command else [],
     options={"bdist_wheel": {"py_limited_api": "cp310"}},
 )
