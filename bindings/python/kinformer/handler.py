@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, Literal
 
-from .errors import call
+from .errors import Error, call
 from .log import logger
 from .object import Object
 from ._native import ffi, lib
@@ -82,7 +82,7 @@ class Registration:
         try:
             add = lib.ki_informer_add_handler
             call(add, self._informer._pointer, handler, self._handle, ffi.NULL, self._registration)
-        except BaseException:
+        except Error:  # after any other, of a signal's handler, the library may have the handler
             self._informer._registrations.discard(self)
             raise
 

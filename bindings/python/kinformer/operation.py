@@ -32,6 +32,7 @@ class Operation:
         self._handle = ffi.new_handle(self)
         self._notify: Callable[[], None] = lambda: None
         self._error: Exception | None = None
+        self._may_be_taken = False  # the library may call
         self.has_ended = False
 
     def begin(self, notify: Callable[[], None]) -> None:
@@ -42,7 +43,10 @@ class Operation:
         try:
             self._begin()
         except BaseException:
-            operations.discard(self)
+            if self._may_be_taken:
+                self.cancel()
+            else:
+                operations.discard(self)
             raise
 
     def result(self) -> Any:
@@ -70,6 +74,15 @@ class Operation:
 
     def _begin(self) -> None:
         raise NotImplementedError
+
+    def _call(self, function: Any, *arguments: Any) -> None:
+        """Calls the library's function that begins. The exception of a signal's handler can come after its success."""
+        self._may_be_taken = True
+        try:
+            call(function, *arguments)
+        except Error:
+            self._may_be_taken = False
+            raise
 
     def _release(self) -> None:
         """The library has made its last call."""
@@ -109,7 +122,7 @@ class Sync(InformerOperation):
         self._informer._check_started()
         handler = ffi.new("ki_handler *", {"on_synced": lib.kpy_on_sync, "on_removed": lib.kpy_on_sync_removed})
         add = lib.ki_informer_add_handler
-        call(add, self._informer._pointer, handler, self._handle, ffi.NULL, self._registration)
+        self._call(add, self._informer._pointer, handler, self._handle, ffi.NULL, self._registration)
 
     def cancel(self) -> None:
         lib.ki_informer_remove_handler(self._informer._pointer, self._registration[0], ffi.NULL)
@@ -128,7 +141,7 @@ class Write(InformerOperation):
 
     def _begin(self) -> None:
         self._informer._check_started()
-        call(self._wait, self._informer._pointer, *self._arguments, lib.kpy_on_waited, self._handle)
+        self._call(self._wait, self._informer._pointer, *self._arguments, lib.kpy_on_waited, self._handle)
 
     def cancel(self) -> None:
         lib.ki_informer_cancel_version_waits(self._informer._pointer, lib.kpy_on_waited, self._handle, ffi.NULL)
@@ -163,7 +176,7 @@ class Fetch(InformerOperation):
 
     def _begin(self) -> None:
         fetch = lib.ki_informer_get_or_fetch_async
-        call(fetch, self._informer._pointer, self._key, self._milliseconds, lib.kpy_on_fetched, self._handle)
+        self._call(fetch, self._informer._pointer, self._key, self._milliseconds, lib.kpy_on_fetched, self._handle)
 
     def result(self) -> Object | None:
         """Returns the object; None if there is none."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .arguments import Struct, string
-from .errors import Cancelled, Cause, Error, Invalid, call, error_of
+from .errors import Cancelled, Cause, Error, Invalid, error_of
 from .operation import Deletion, Operation, Version
 from .resource import ResourceNames, full_name
 from ._native import ffi, lib
@@ -56,8 +56,8 @@ class Request(Operation):
         self._seen_by = seen_by
         self._key = key
         self._reconcile = reconcile_of_thread()
-        self._pending = ffi.NULL
-        self._lock = threading.Lock()  # of `_pending`
+        self._pending = ffi.new("ki_pending_request **")
+        self._lock = threading.Lock()  # of what `_pending` points to
         self._is_cancelled = False
         self._wait: Operation | None = None
         self._result: Any = None
@@ -68,7 +68,7 @@ class Request(Operation):
         elif found := self._names.find(self._resource):
             self._send(found)
         elif self._names.can_refresh():
-            self._names.refresh(lib.ki_factory_client(self._factory._pointer), self._handle)
+            self._names.refresh(self._call, lib.ki_factory_client(self._factory._pointer), self._handle)
         else:
             raise self._names.unknown(self._resource)
 
@@ -80,7 +80,7 @@ class Request(Operation):
     def cancel(self) -> None:
         with self._lock:
             self._is_cancelled = True
-            lib.ki_pending_request_cancel(self._pending)
+            lib.ki_pending_request_cancel(self._pending[0])
         if self._wait:
             self._wait.cancel()
 
@@ -92,10 +92,8 @@ class Request(Operation):
             request.struct.resource = found[0]
             self._check_seen_by(full_name(found[0]))
         client = lib.ki_factory_client(self._factory._pointer)
-        pending = ffi.new("ki_pending_request **")
         with self._lock:
-            call(lib.ki_client_send, client, request.struct, lib.kpy_on_response, self._handle, pending)
-            self._pending = pending[0]
+            self._call(lib.ki_client_send, client, request.struct, lib.kpy_on_response, self._handle, self._pending)
 
     def _check_seen_by(self, resource: str) -> None:
         """Raises, before the request is sent, why the wait for `seen_by` would never end."""
@@ -123,8 +121,8 @@ class Request(Operation):
 
     def _has_response(self, response: Any, err: Any) -> None:
         with self._lock:
-            lib.ki_pending_request_free(self._pending)
-            self._pending = ffi.NULL
+            lib.ki_pending_request_free(self._pending[0])
+            self._pending[0] = ffi.NULL
         if err:
             self._fail(_error_of_response(response, err))
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from .arguments import string, text
@@ -42,13 +43,16 @@ class ResourceNames:
         """False if the server was asked a moment ago."""
         return self._map is None or self._age() > lib.KI_DISCOVERY_REFRESH_MS
 
-    def refresh(self, client: Any, handle: Any) -> None:
-        """Asks the server of a ki_client. kpy_on_resources is called with the handle, once, on the loop."""
+    def refresh(self, begin: Callable[..., None], client: Any, handle: Any) -> None:
+        """Asks the server of a ki_client. kpy_on_resources is called with the handle, once, on the loop.
+
+        begin: calls the library's function (Operation._call).
+        """
         if not self._discovery:
             made = ffi.new("ki_discovery **")
             call(lib.ki_discovery_new, client, ffi.NULL, made)
             self._discovery = made[0]
-        call(lib.ki_discovery_refresh, self._discovery, lib.kpy_on_resources, handle)
+        begin(lib.ki_discovery_refresh, self._discovery, lib.kpy_on_resources, handle)
 
     def take(self, resources: Any) -> None:
         """Takes a ki_resource_map that the server has just sent."""

@@ -143,6 +143,43 @@ def test_ctrl_c_ends_a_wait_at_once(server, wait):
     assert (status, output) == (0, "waits\ninterrupted\n")
 
 
+@pytest.mark.parametrize(
+    "wait",
+    [
+        "pods.wait_for_sync()",
+        "pods.wait_for_version('999999')",
+        "pods.get_or_fetch('shop/none')",
+        "factory.client.get('pods', 'shop/none')",
+        "factory.client.get('widgets.example.com', 'shop/none')",
+    ],
+)
+def test_an_exception_of_a_signals_handler_can_come_when_a_wait_has_just_begun(server, wait):
+    status, output = run(
+        server,
+        f"""
+        import gc, kinformer.operation
+        call = kinformer.operation.call
+
+        def call_and_interrupt(*arguments):
+            call(*arguments)
+            raise InterruptedError
+
+        factory.start()
+        pods.wait_for_sync(30)
+        kinformer.operation.call = call_and_interrupt
+        try:
+            {wait}
+        except InterruptedError:
+            print("interrupted")
+        gc.collect()
+        kinformer.operation.call = call
+        pods.wait_for_version("1", timeout=30)
+        factory.close()
+        """,
+    )
+    assert (status, output) == (0, "interrupted\n")
+
+
 def test_ctrl_c_without_close_ends_the_program(server):
     status, output = run(server, "factory.start(); print('waits'); pods.wait_for_version('999999')", signal_at="waits")
     assert status == -signal.SIGINT or status == 130, output
