@@ -45,6 +45,7 @@ struct ki_reconcile {
     ki_reconcile_result result;
     int64_t delay_ms;
     bool is_terminal;
+    bool is_logged; /* the program has logged the error */
     ki_status status;
     ki_error err;
     /* Under the controller's mutex. */

@@ -23,7 +23,7 @@ ki_reconcile *ki_reconcile_take(ki_controller *controller) {
     call->key = NULL;
     call->result = KI_RECONCILE_DONE;
     call->delay_ms = 0;
-    call->is_terminal = call->is_deferred = call->has_returned = call->is_finished = false;
+    call->is_terminal = call->is_logged = call->is_deferred = call->has_returned = call->is_finished = false;
     call->status = KI_OK;
     call->err = (ki_error)KI_ERROR_INIT;
     return call;
@@ -131,7 +131,7 @@ static void end(ki_reconcile *call) {
     KI_ASSERT(call->has_returned && (call->status || !call->is_deferred || call->is_finished));
     ki_controller *controller = call->controller;
     bool is_retried = !call->is_terminal && !atomic_load(&controller->is_stopping);
-    if (call->status)
+    if (call->status && !call->is_logged)
         ki_log_write(ki_engine_log(controller->engine), level_of(&call->err), "controller", "%s: reconcile %s: %s; %s",
                      controller->name, call->key, ki_error_message(&call->err),
                      is_retried ? "retried later" : "not retried");
@@ -218,6 +218,10 @@ void ki_reconcile_requeue_after(ki_reconcile *call, int64_t delay_ms) {
 
 void ki_reconcile_set_terminal(ki_reconcile *call) {
     call->is_terminal = true;
+}
+
+void ki_reconcile_set_logged(ki_reconcile *call) {
+    call->is_logged = true;
 }
 
 void ki_reconcile_defer(ki_reconcile *call) {

@@ -70,6 +70,9 @@ KI_API void ki_reconcile_requeue_after(ki_reconcile *call, int64_t delay_ms);
 /* Marks the error that the function returns as final: only a new event processes the key again. Threads: as
  * ki_reconcile_requeue. */
 KI_API void ki_reconcile_set_terminal(ki_reconcile *call);
+/* Says that the program has logged the error, such as an exception with its traceback: the controller does not. Threads:
+ * as ki_reconcile_requeue. */
+KI_API void ki_reconcile_set_logged(ki_reconcile *call);
 
 /* Continues the reconcile after the function has returned KI_OK: the key stays in processing until ki_reconcile_finish.
  * If the function returns an error instead, the reconcile ends with the error, and ki_reconcile_finish must not be

@@ -192,6 +192,9 @@ ki_status stage_reconcile(ki_reconcile *call, const char *key, void *user, ki_er
     case 't':
         ki_reconcile_set_terminal(call);
         return give_error(err);
+    case 'l':
+        ki_reconcile_set_logged(call);
+        return give_error(err);
     case 'r':
         ki_reconcile_requeue(call);
         break;

@@ -290,19 +290,21 @@ class Controller:
             if delay is not None:
                 lib.ki_reconcile_requeue_after(reconcile, milliseconds("the result of a reconcile function", delay))
         except BaseException as error:  # also SystemExit: the thread is the controller's
-            cause = self._failed(key, error)
+            cause = self._failed(reconcile, key, error)
         set_reconcile(None)
         if ctx:
             ctx._reconcile = None
         lib.ki_reconcile_finish(reconcile, cause)
 
-    def _failed(self, key: str, error: BaseException) -> Any:
-        """Logs an exception, and returns the ki_error. The library's log says whether the key is retried."""
+    def _failed(self, reconcile: Any, key: str, error: BaseException) -> Any:
+        """Logs an exception, and returns the ki_error."""
         self.errors += 1
+        next_step = "not retried" if lib.ki_reconcile_is_cancelled(reconcile) else "retried later"
         if isinstance(error, Conflict):
-            logger.warning("reconcile %s of %s met a conflict: %s", key, self.name, error)
+            logger.warning("reconcile %s of %s met a conflict, %s: %s", key, self.name, next_step, error)
         else:
-            logger.error("reconcile %s of %s failed", key, self.name, exc_info=error)
+            logger.error("reconcile %s of %s failed, %s", key, self.name, next_step, exc_info=error)
+        lib.ki_reconcile_set_logged(reconcile)
         return filled_error(error)
 
     def _end(self) -> None:

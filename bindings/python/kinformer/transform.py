@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from .arguments import string
 from .errors import error_of, new_error
 from .log import logger
 from .object import Object
@@ -43,5 +44,6 @@ def kpy_on_transform(pointer: Any, ret_obj: Any, user: Any) -> int:
     except BaseException as error:
         call.informer.transform_errors += 1
         if not call.informer._factory._leave(error):
-            logger.exception("the transform of %s failed", call.informer)
+            key, name = string(lib.ki_object_key(pointer)), type(error).__name__
+            logger.exception("the transform of %s failed for %s: %s: %s", call.informer, key, name, error)
         return int(lib.KI_ERR_INVALID)

@@ -122,13 +122,21 @@ def test_a_transform_changes_what_is_stored(server, factory):
         factory.informer("pods", transform=lambda pod: pod)
 
 
-@pytest.mark.parametrize("wrong", [lambda pod: pod["nothing"], lambda pod: None, lambda pod: {"a": object()}])
-def test_a_transform_that_fails_is_logged_and_counted_and_said_by_the_health(server, factory, caplog, wrong):
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda pod: pod["nothing"], "KeyError: 'nothing'"),
+        (lambda pod: None, "TypeError: a transform returns the object as a dict, not NoneType"),
+        (lambda pod: {"a": object()}, "TypeError: Object of type object is not JSON serializable"),
+    ],
+)
+def test_a_transform_that_fails_is_logged_and_counted_and_said_by_the_health(server, factory, caplog, wrong, message):
     server.create_pod("a")
     pods = started(factory, "pods", transform=wrong)
     assert pods.transform_errors == 1
     assert pods.health.unreadable == 1 and "shop/a" in pods.health.unreadable_message
-    assert any(record.exc_info for record in caplog.records)
+    messages = [record.getMessage() for record in caplog.records if record.exc_info]
+    assert messages == [f"the transform of pods in all namespaces failed for shop/a: {message}"]
 
 
 def test_a_resync_updates_every_object(server, factory):

@@ -298,6 +298,17 @@ CONTROLLER_TEST(an_error_is_logged_with_the_key) {
         (int)stage_metric(&stage, "controller_runtime_terminal_reconcile_errors_total{controller=\"foo\"}"), 1);
 }
 
+CONTROLLER_TEST(an_error_that_the_program_has_logged_is_not_logged_again) {
+    stage_run(KI_CONTROLLER_OPTIONS(.name = "foo"));
+    stage.script = "lf";
+    stage_add("default/x");
+    stage_settle(&stage);
+    assert_string_equal(stage.logged, "");
+    assert_int_equal((int)stage_metric(&stage, "controller_runtime_reconcile_errors_total{controller=\"foo\"}"), 1);
+    stage_advance(&stage, 1000);
+    assert_string_equal(stage.logged, "foo: reconcile default/x: it did not work; retried later\n");
+}
+
 static ki_status fail_by_conflict(ki_reconcile *call, const char *key, void *user, ki_error *err) {
     (void)call, (void)key, (void)user;
     ki_error_set(err, KI_ERR_HTTP, "update foos default/x: 409 Conflict");
