@@ -243,7 +243,7 @@ static void check_found(const sim_fetch *fetch, const ki_object *obj) {
                  (unsigned long long)fetch->cached);
         return;
     }
-    if (n == cached_state(fetch) || was_cached_later(fetch, n))
+    if (was_cached_later(fetch, n))
         return; /* a list that is older than the question can have brought it */
     if (was_seen_deleted(fetch, n))
         FAIL(fetch, "%s found write %llu, whose deletion the cache had seen", sim_key_text(key), (unsigned long long)n);
