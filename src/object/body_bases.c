@@ -153,6 +153,7 @@ void ki_body_bases_clear(ki_body_bases *bases, size_t cache_bytes) {
     void *value;
     while (ki_map_next(&bases->by_name, &cursor, &name, &value))
         free_named(bases, value);
+    bases->seen = (ki_seen){ 0 };
     ki_map_free(&bases->by_name);
     count_table(bases);
     bases->swept_to = 0;
@@ -167,40 +168,66 @@ void ki_body_bases_free(ki_body_bases *bases) {
 
 /* --- deltas ------------------------------------------------------------------------------------------------------- */
 
-/* Of small bodies; of no key, since it is no C string. */
-static const ki_str small_name = { "", 1 };
+/* Of the common base; of no key, since it is no C string. */
+static const ki_str common_name = { "", 1 };
 
 /* Returns true if the base is so large that reading the body would take far longer than its size. */
 static bool is_too_large(const ki_named_base *named, ki_str body) {
     return named->base->size / TIMES_MAX > body.size;
 }
 
-static void write_delta(const ki_named_base *named, ki_str body, ki_buffer *delta) {
-    delta->size = ki_body_delta_write((ki_str){ named->text, named->base->size }, body, delta->data);
+static ki_status write_delta(ki_body_bases *bases, ki_named_base *named, ki_str body, ki_buffer *delta) {
+    ki_status status = read_text(bases, named);
+    if (!status)
+        delta->size = ki_body_delta_write((ki_str){ named->text, named->base->size }, body, delta->data);
+    return status;
+}
+
+static bool is_second(ki_body_bases *bases, ki_str name, ki_str key) {
+    const uint64_t seed = bases->by_name.seed;
+    return ki_seen_count(&bases->seen, ki_hash(name.data, name.size, seed), ki_hash(key.data, key.size, seed), 2);
+}
+
+/* Returns the base of a body that is not small, and writes its delta; NULL: the common base is the better one. */
+static ki_status find_own_base(ki_body_bases *bases, ki_body_codec *codec, ki_str key, ki_str body, ki_buffer *delta,
+                               ki_named_base **ret_named) {
+    const ki_str name = ki_body_bases_name(key);
+    ki_named_base *named = ki_map_get(&bases->by_name, name);
+    ki_status status = KI_OK;
+    *ret_named = NULL;
+    if (named && !is_too_large(named, body)) {
+        status = write_delta(bases, named, body, delta);
+        if (!status && delta->size <= body.size / 2)
+            *ret_named = named;
+    }
+    if (status || *ret_named || !is_second(bases, name, key))
+        return status;
+    if (named)
+        remove_named(bases, named);
+    status = make_base(bases, codec, name, body, delta->data, ret_named);
+    return status ? status : write_delta(bases, *ret_named, body, delta);
+}
+
+static ki_status find_common_base(ki_body_bases *bases, ki_body_codec *codec, ki_str body, ki_buffer *delta,
+                                  ki_named_base **ret_named) {
+    const ki_str text = { body.data, body.size < KI_BODY_SMALL ? body.size : KI_BODY_SMALL };
+    ki_status status = KI_OK;
+    *ret_named = ki_map_get(&bases->by_name, common_name);
+    if (!*ret_named)
+        status = make_base(bases, codec, common_name, text, delta->data, ret_named);
+    return status ? status : write_delta(bases, *ret_named, body, delta);
 }
 
 ki_status ki_body_bases_delta(ki_body_bases *bases, ki_body_codec *codec, ki_str key, ki_str body, ki_buffer *ret_delta,
                               ki_body_base **ret_base) {
-    const bool is_small = body.size <= KI_BODY_SMALL;
-    const ki_str name = is_small ? small_name : ki_body_bases_name(key);
-    ki_named_base *named = ki_map_get(&bases->by_name, name);
+    ki_named_base *named = NULL;
     ret_delta->size = 0;
     ki_status status = ki_buffer_reserve(ret_delta, ki_body_delta_max(body.size));
-    bool is_usable = named && (is_small || !is_too_large(named, body));
-    if (!status && is_usable)
-        status = read_text(bases, named);
-    if (status)
-        return status;
-    if (is_usable)
-        write_delta(named, body, ret_delta);
-    if (!is_usable || (!is_small && ret_delta->size > body.size / 2)) {
-        if (named)
-            remove_named(bases, named);
-        status = make_base(bases, codec, name, body, ret_delta->data, &named);
-        if (status)
-            return status;
-        write_delta(named, body, ret_delta);
-    }
-    *ret_base = named->base;
-    return KI_OK;
+    if (!status && body.size > KI_BODY_SMALL)
+        status = find_own_base(bases, codec, key, body, ret_delta, &named);
+    if (!status && !named)
+        status = find_common_base(bases, codec, body, ret_delta, &named);
+    if (!status)
+        *ret_base = named->base;
+    return status;
 }

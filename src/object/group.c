@@ -270,23 +270,9 @@ static ki_object_group *make(ki_object_format *format, const ki_group_content *c
 }
 
 /* Counts an object that has labels or a text; both are hashes. Returns true if KI_GROUP_OBJECTS objects in a row had
- * them, and the table takes one more group: without it they are not found again. The same object twice in a row counts
- * once. Other labels with the same place in the table begin a new count. */
+ * them, and the table takes one more group: without it they are not found again. */
 static bool is_common(ki_object_format *format, uint64_t content, uint64_t object) {
-    enum {
-        OBJECT_BITS = 12,
-        COUNT_BITS = 2
-    };
-    _Atomic uint32_t *seen = &format->groups.seen[content % KI_GROUP_SEEN];
-    uint32_t before = atomic_load_explicit(seen, memory_order_relaxed);
-    uint32_t now = (uint32_t)(content >> 32) >> (OBJECT_BITS + COUNT_BITS), count = before & ((1u << COUNT_BITS) - 1);
-    now = now << OBJECT_BITS | (uint32_t)(object & ((1u << OBJECT_BITS) - 1));
-    if (before >> COUNT_BITS == now)
-        return false;
-    count = before >> (COUNT_BITS + OBJECT_BITS) == now >> OBJECT_BITS ? count + 1 : 1;
-    bool is_it = count >= KI_GROUP_OBJECTS;
-    atomic_store_explicit(seen, is_it ? 0 : now << COUNT_BITS | count, memory_order_relaxed);
-    if (!is_it)
+    if (!ki_seen_count(&format->groups.seen, content, object, KI_GROUP_OBJECTS))
         return false;
     ki_group_table *table = lock_table(format);
     bool has_room = table->count < KI_GROUPS_MAX;

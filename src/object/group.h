@@ -12,6 +12,7 @@
 
 #include "src/base/refcount.h"
 #include "src/base/string_view.h"
+#include "src/object/seen.h"
 
 #include <kinformer/parts/object_format.h>
 #include <kinformer/view.h>
@@ -21,7 +22,6 @@
 enum {
     KI_GROUP_BUCKETS = 16,         /* at first: most formats of a program have few groups */
     KI_GROUPS_MAX = 65536,         /* that a format finds again; the objects of further ones share none */
-    KI_GROUP_SEEN = 64,            /* labels and texts that a format has seen lately */
     KI_GROUP_DEPTH = 4,            /* groups below the first of a shape */
     KI_GROUP_OBJECTS = 3,          /* in a row, with a label or a text that is then kept once */
     KI_OWN_LABELS_MAX = UINT8_MAX, /* labels of an object that shares any */
@@ -57,8 +57,7 @@ typedef struct ki_group_table {
     _Atomic size_t bytes; /* of all groups, with those that are not in the table, and of `buckets` if it is allocated */
     ki_object_group **buckets; /* `first`, or an array that the table has grown to */
     ki_object_group *first[KI_GROUP_BUCKETS];
-    /* Labels and texts, each with its last object: parts of both hashes, and a count of objects. */
-    _Atomic uint32_t seen[KI_GROUP_SEEN];
+    ki_seen seen; /* labels and texts */
 } ki_group_table;
 
 /* A table without groups has no memory of its own. */
