@@ -25,23 +25,22 @@ enum {
 /* Accepts lower case letters, digits, '-' and, with `may_have_dots`, '.': safe in a path and in a metric's label. */
 static ki_status check_name(const char *option, const char *text, size_t size_max, bool may_have_dots, ki_error *err) {
     if (!text || !text[0])
-        return ki_error_set(err, KI_ERR_INVALID, "ki_elector_options.%s is missing", option);
+        return ki_error_set(err, KI_ERR_INVALID, "an elector without a %s", option);
     for (const char *c = text; *c; c++)
         if (!((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '-' || (may_have_dots && *c == '.')))
             return ki_error_set(
                 err, KI_ERR_INVALID,
-                "ki_elector_options.%s: '%.80s' has a character that is not allowed in a Kubernetes name", option,
-                text);
+                "the %s of an elector: '%.80s' has a character that is not allowed in a Kubernetes name", option, text);
     if (strlen(text) > size_max)
-        return ki_error_set(err, KI_ERR_LIMIT, "ki_elector_options.%s has more than %zu bytes", option, size_max);
+        return ki_error_set(err, KI_ERR_LIMIT, "the %s of an elector has more than %zu bytes", option, size_max);
     return KI_OK;
 }
 
 static ki_status check_identity(const char *identity, ki_error *err) {
     if (identity && !identity[0])
-        return ki_error_set(err, KI_ERR_INVALID, "ki_elector_options.identity is empty");
+        return ki_error_set(err, KI_ERR_INVALID, "the identity of an elector is empty");
     if (identity && strlen(identity) > KI_IDENTITY_MAX)
-        return ki_error_set(err, KI_ERR_LIMIT, "ki_elector_options.identity has more than %d bytes", KI_IDENTITY_MAX);
+        return ki_error_set(err, KI_ERR_LIMIT, "the identity of an elector has more than %d bytes", KI_IDENTITY_MAX);
     return KI_OK;
 }
 
@@ -49,21 +48,19 @@ static ki_status check_identity(const char *identity, ki_error *err) {
 static ki_status check_times(const ki_elector_options *given, ki_error *err) {
     const int64_t most_ms = (int64_t)INT32_MAX * 1000; /* leaseDurationSeconds is an int32 */
     if (given->lease_duration_ms < 0 || given->renew_deadline_ms < 0 || given->retry_period_ms < 0)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_elector_options: a duration is negative");
+        return ki_error_set(err, KI_ERR_INVALID, "a duration of an elector is negative");
     if (given->lease_duration_ms > most_ms)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_elector_options.lease_duration_ms is more than %lld",
+        return ki_error_set(err, KI_ERR_INVALID, "the lease duration of an elector is more than %lld ms",
                             (long long)most_ms);
     if (given->lease_duration_ms <= given->renew_deadline_ms)
-        return ki_error_set(
-            err, KI_ERR_INVALID,
-            "ki_elector_options: lease_duration_ms (%lld) must be greater than renew_deadline_ms (%lld)",
-            (long long)given->lease_duration_ms, (long long)given->renew_deadline_ms);
+        return ki_error_set(err, KI_ERR_INVALID,
+                            "the lease duration (%lld ms) must be longer than the renew deadline (%lld ms)",
+                            (long long)given->lease_duration_ms, (long long)given->renew_deadline_ms);
     if (given->renew_deadline_ms <= given->retry_period_ms ||
         given->renew_deadline_ms <= given->retry_period_ms * JITTER_NUMERATOR / JITTER_DENOMINATOR)
-        return ki_error_set(
-            err, KI_ERR_INVALID,
-            "ki_elector_options: renew_deadline_ms (%lld) must be greater than 1.2 times retry_period_ms (%lld)",
-            (long long)given->renew_deadline_ms, (long long)given->retry_period_ms);
+        return ki_error_set(err, KI_ERR_INVALID,
+                            "the renew deadline (%lld ms) must be longer than 1.2 times the retry period (%lld ms)",
+                            (long long)given->renew_deadline_ms, (long long)given->retry_period_ms);
     return KI_OK;
 }
 
@@ -77,7 +74,7 @@ ki_status ki_elector_take_options(const ki_elector_options *options, ki_elector_
         given.renew_deadline_ms = KI_RENEW_DEADLINE_MS;
     if (!given.retry_period_ms)
         given.retry_period_ms = KI_RETRY_PERIOD_MS;
-    ki_status status = check_name("namespace_name", given.namespace_name, NAMESPACE_MAX, false, err);
+    ki_status status = check_name("namespace", given.namespace_name, NAMESPACE_MAX, false, err);
     if (!status)
         status = check_name("name", given.name, NAME_MAX_BYTES, true, err);
     if (!status)
@@ -123,7 +120,7 @@ static ki_status try_to_write(const ki_elector *elector, ki_error *err) {
     ki_status status = ki_lease_write(elector->allocator, &place, NULL, &record, &json, &size, err);
     ki_free(elector->allocator, json);
     if (status == KI_ERR_INVALID)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_elector_options.identity is not UTF-8");
+        return ki_error_set(err, KI_ERR_INVALID, "the identity of an elector is not UTF-8");
     return status;
 }
 

@@ -70,8 +70,8 @@ KI_API void ki_reconcile_requeue_after(ki_reconcile *call, int64_t delay_ms);
 /* Marks the error that the function returns as final: only a new event processes the key again. Threads: as
  * ki_reconcile_requeue. */
 KI_API void ki_reconcile_set_terminal(ki_reconcile *call);
-/* Says that the program has logged the error, such as an exception with its traceback: the controller does not. Threads:
- * as ki_reconcile_requeue. */
+/* Says that the program has logged the error, such as an exception with its traceback: the controller does not.
+ * Threads: as ki_reconcile_requeue. */
 KI_API void ki_reconcile_set_logged(ki_reconcile *call);
 
 /* Continues the reconcile after the function has returned KI_OK: the key stays in processing until ki_reconcile_finish.

@@ -40,7 +40,7 @@ ki_status ki_factory_options_complete(const ki_factory_options *options, ki_fact
         return ki_error_set(err, KI_ERR_INVALID, "ki_factory_options: .%s beside .engine; set it in KI_ENGINE_OPTIONS",
                             ret_given->log ? "log" : "allocator");
     if (ret_given->name && strlen(ret_given->name) > KI_FACTORY_NAME_MAX)
-        return ki_error_set(err, KI_ERR_LIMIT, "ki_factory_options: .name is longer than %d bytes",
+        return ki_error_set(err, KI_ERR_LIMIT, "the name of a factory has more than %d bytes",
                             (int)KI_FACTORY_NAME_MAX);
     if (ret_given->keep_fetched_ms < 0)
         return ki_error_set(err, KI_ERR_INVALID, "ki_factory_options: .keep_fetched_ms below 0");
@@ -53,9 +53,9 @@ ki_status ki_factory_options_complete(const ki_factory_options *options, ki_fact
 
 static ki_status check_keep(const ki_informer_options *given, ki_error *err) {
     if (given->keep == KI_KEEP_VIEW && !given->view)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .keep KI_KEEP_VIEW without a .view");
+        return ki_error_set(err, KI_ERR_INVALID, "the cache is to keep only the view, but there is no view");
     if (given->keep == KI_KEEP_KEYS && given->view)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .view beside KI_KEEP_KEYS, which keeps none");
+        return ki_error_set(err, KI_ERR_INVALID, "a view, but the cache is to keep only the keys");
     return KI_OK;
 }
 

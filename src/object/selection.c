@@ -71,7 +71,7 @@ static ki_status check_resource(const ki_resource *resource, ki_error *err) {
                             "a resource needs group (\"\" for the core), version, plural and kind");
     if (!ki_resource_has_verb(resource, "list"))
         return ki_error_set(err, KI_ERR_UNSUPPORTED,
-                            "%s cannot be listed: no informer is possible; send their requests with ki_client",
+                            "%s cannot be listed: no informer is possible; send their requests with the client",
                             resource->plural);
     return KI_OK;
 }
@@ -79,7 +79,7 @@ static ki_status check_resource(const ki_resource *resource, ki_error *err) {
 static ki_status check_set(const ki_resource *resource, const ki_informer_options *options, ki_error *err) {
     size_t size = strspn(options->namespace_set, "abcdefghijklmnopqrstuvwxyz0123456789-");
     if (!resource->namespaced)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .namespace_set of %s, which have no namespace",
+        return ki_error_set(err, KI_ERR_INVALID, "a set of namespaces of %s, which have no namespace",
                             resource->plural);
     if (size == 0 || size > SET_NAME_MAX || options->namespace_set[size])
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options: .namespace_set '%.100s': 1 to %d of a-z, 0-9, -",
@@ -101,8 +101,7 @@ static ki_status check_view(const ki_allocator *allocator, const ki_informer_opt
         if (status == KI_ERR_NO_MEMORY)
             return ki_error_no_memory(err, "making an informer");
         if (!is_kept)
-            return ki_error_set(err, KI_ERR_INVALID,
-                                "ki_informer_options: .view has %.100s beside .keep KI_KEEP_METADATA, which does not",
+            return ki_error_set(err, KI_ERR_INVALID, "the view has %.100s, but the cache is to keep only the metadata",
                                 fields[i].path);
     }
     return KI_OK;

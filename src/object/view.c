@@ -113,7 +113,8 @@ static ki_status check_member(const ki_view *view, const ki_field *field, ki_err
                             (int)field->type);
     if ((field->type == KI_FIELD_TYPE_LIST) != (field->elements && field->elements->path))
         return ki_error_set(err, KI_ERR_INVALID,
-                            "view field \"%s\": KI_FIELD_LIST and nothing else has fields of its own", field->path);
+                            "view field \"%s\": a list of structs, and nothing else, has fields of its own",
+                            field->path);
     /* Some 32-bit ABIs align 8-byte members to 4 bytes. */
     size_t alignment = size < sizeof(void *) ? size : sizeof(void *);
     if (field->struct_size < size || field->offset > field->struct_size - size || field->offset % alignment)

@@ -1,6 +1,7 @@
 """Bad input: every public function with wrong types, with wrong values, and after close."""
 
 import inspect
+import re
 import threading
 
 import kinformer
@@ -65,7 +66,40 @@ WRONG = [
     ("factory.informer", {"resource": "nodes", "namespaces": ["x"]}, kinformer.Invalid, "nodes"),
     ("factory.informer", {"resource": "pods", "keep": "all"}, ValueError, "object, metadata, view, keys"),
     ("factory.informer", {"resource": "pods", "keep": ["view"]}, ValueError, "object, metadata, view, keys"),
-    ("factory.informer", {"resource": "pods", "keep": "view"}, kinformer.Invalid, "view"),
+    ("factory.informer", {"resource": "pods", "keep": "view"}, kinformer.Invalid, "only the view, but there is no view"),
+    (
+        "factory.informer",
+        {"resource": "pods", "keep": "keys", "view": {"a": "spec"}},
+        kinformer.Invalid,
+        "a view, but the cache is to keep only the keys",
+    ),
+    (
+        "factory.informer",
+        {"resource": "pods", "keep": "metadata", "view": {"node": "spec.nodeName"}},
+        kinformer.Invalid,
+        "the view has spec.nodeName, but the cache is to keep only the metadata",
+    ),
+    (
+        "factory.informer",
+        {"resource": "services", "view": {"ports": ("spec.ports", {})}},
+        kinformer.Invalid,
+        '"spec.ports": a list of structs',
+    ),
+    ("factory.elector", {"name": ""}, kinformer.Invalid, "without a name"),
+    ("factory.elector", {"name": "a b"}, kinformer.Invalid, "'a b' has a character"),
+    ("factory.elector", {"name": "a", "identity": ""}, kinformer.Invalid, "identity"),
+    (
+        "factory.elector",
+        {"name": "a", "lease_duration": 1, "renew_deadline": 2},
+        kinformer.Invalid,
+        r"the lease duration \(1000 ms\) must be longer than the renew deadline \(2000 ms\)",
+    ),
+    (
+        "factory.elector",
+        {"name": "a", "retry_period": 9},
+        kinformer.Invalid,
+        r"the renew deadline \(10000 ms\) must be longer than 1.2 times the retry period \(9000 ms\)",
+    ),
     ("factory.informer", {"resource": "nodes", "indexes": {"x": "a..b"}}, kinformer.ParseError, "a..b"),
     ("factory.informer", {"resource": "nodes", "indexes": ["x"]}, TypeError, "indexes must be a mapping"),
     ("factory.informer", {"resource": "nodes", "transform": 5}, TypeError, "transform must be callable"),
@@ -116,8 +150,9 @@ def closed():
 def test_a_wrong_argument_is_an_exception_that_says_what_is_wrong(used, function, arguments, error, message):
     of, name = function.split(".")
     call = getattr(used[of], name)
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match=message) as raised:
         call(**arguments) if isinstance(arguments, dict) else call(*arguments)
+    assert not re.search(r"ki_|KI_|_ms\b|namespace_set", str(raised.value))  # a name of C
 
 
 def test_after_an_error_of_its_options_there_is_no_informer(used):

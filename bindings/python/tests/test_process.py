@@ -1,6 +1,7 @@
 """The end of the interpreter, forks, sub-interpreters and Ctrl-C: each in a process of its own."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -271,4 +272,5 @@ def test_a_descriptor_that_is_closed_behind_its_back_ends_the_factory_with_a_mes
             print(type(error).__name__, error)
         """,
     )
-    assert status == 0 and "SystemFailure" in output and "descriptors" in output, output
+    # StateError: the factory had ended before the wait began.
+    assert status == 0 and re.search("^(SystemFailure|StateError) .*descriptors", output, re.MULTILINE), output

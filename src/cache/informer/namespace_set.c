@@ -114,9 +114,7 @@ ki_status ki_informer_set_namespaces(ki_informer *informer, const char *const *n
     if (ki_engine_check_process(informer->options.engine, err))
         return KI_ERR_STATE;
     if (!informer->options.selection->is_set)
-        return ki_error_set(err, KI_ERR_INVALID,
-                            "the informer of %s has no set of namespaces: request it with "
-                            ".namespace_set",
+        return ki_error_set(err, KI_ERR_INVALID, "the informer of %s has no set of namespaces: request one that has",
                             informer->options.selection->name);
     ki_namespaces *set;
     ki_status status = ki_namespaces_new(ki_engine_allocator(informer->options.engine), names, count, &set, err);

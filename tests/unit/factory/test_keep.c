@@ -356,7 +356,7 @@ static const ki_field spec_fields[] = { KI_FIELD(struct placed, kind, "kind"),
                                         KI_FIELD(struct placed, node, "spec.nodeName"), KI_FIELD_END };
 static const ki_field bad_fields[] = { KI_FIELD(struct placed, name, "metadata.name["), KI_FIELD_END };
 
-#define OF_SPEC "ki_informer_options: .view has spec.nodeName beside .keep KI_KEEP_METADATA, which does not"
+#define OF_SPEC "the view has spec.nodeName, but the cache is to keep only the metadata"
 
 CONTROLLER_TEST(options_that_do_not_fit_a_form_are_errors) {
     static const struct {
@@ -364,9 +364,9 @@ CONTROLLER_TEST(options_that_do_not_fit_a_form_are_errors) {
         const char *message;
     } cases[] = {
         { OPTIONS(.keep = (ki_keep)4), "ki_informer_options: .keep 4: no such value" },
-        { OPTIONS(.keep = KI_KEEP_VIEW), "ki_informer_options: .keep KI_KEEP_VIEW without a .view" },
+        { OPTIONS(.keep = KI_KEEP_VIEW), "the cache is to keep only the view, but there is no view" },
         { OPTIONS(.keep = KI_KEEP_KEYS, .view = fields),
-          "ki_informer_options: .view beside KI_KEEP_KEYS, which keeps none" },
+          "a view, but the cache is to keep only the keys" },
         { OPTIONS(.keep = KI_KEEP_METADATA, .view = spec_fields), OF_SPEC },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
