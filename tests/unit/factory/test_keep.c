@@ -365,8 +365,7 @@ CONTROLLER_TEST(options_that_do_not_fit_a_form_are_errors) {
     } cases[] = {
         { OPTIONS(.keep = (ki_keep)4), "ki_informer_options: .keep 4: no such value" },
         { OPTIONS(.keep = KI_KEEP_VIEW), "the cache is to keep only the view, but there is no view" },
-        { OPTIONS(.keep = KI_KEEP_KEYS, .view = fields),
-          "a view, but the cache is to keep only the keys" },
+        { OPTIONS(.keep = KI_KEEP_KEYS, .view = fields), "a view, but the cache is to keep only the keys" },
         { OPTIONS(.keep = KI_KEEP_METADATA, .view = spec_fields), OF_SPEC },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
