@@ -361,6 +361,10 @@ KI_API KI_MUST_CHECK ki_status ki_informer_set_state_handler(ki_informer *inform
 /* Returns true once the whole first list is in the cache; false for an informer that was removed from its factory.
  * Threads: any. Blocks: no. */
 KI_API bool ki_informer_has_synced(const ki_informer *informer);
+/* Returns true if the informer has synced, and the set of namespaces that was given last is complete: each namespace of
+ * it is listed, and the cache has no object of others. Each change of the set ends in a call of on_namespaces_synced,
+ * with on_synced for the first. Without a set, as ki_informer_has_synced. Threads: any. Blocks: no. */
+KI_API bool ki_informer_namespaces_have_synced(const ki_informer *informer);
 /* Returns the resource version at which the informer synced; "" before, for a list without one, and for NULL. A handler
  * that was added before the start has seen every change up to this version when its on_synced is called; every later
  * change has a newer version. The cache itself may be ahead by then. Ownership: borrowed from the informer. Threads:

@@ -134,7 +134,8 @@ class Informer(BaseInformer):
         return Events(self)
 
     async def wait_for_sync(self, timeout: float | None = None) -> None:
-        """Waits until the whole first list is in the cache.
+        """Waits until the whole first list is in the cache; after set_namespaces() until that set's objects are, and
+        no others.
 
         timeout: seconds; None: no limit. Errors: Timeout (the message says why it has not synced).
         """

@@ -189,7 +189,7 @@ class BaseInformer(Mapping[str, Object]):
     def set_namespaces(self, namespaces: Iterable[str]) -> None:
         """Changes the namespaces of an informer that was made with `namespaces`.
 
-        A namespace that is added is listed; the objects of one that is removed are deleted.
+        A namespace that is added is listed; the objects of one that is removed are deleted. wait_for_sync() waits for it.
         Errors: Invalid (no name of a namespace; an informer without `namespaces`), LimitExceeded (more than 1,000).
         """
         self._factory._check()
@@ -247,7 +247,8 @@ class Informer(BaseInformer):
     """
 
     def wait_for_sync(self, timeout: float | None = None) -> None:
-        """Waits until the whole first list is in the cache.
+        """Waits until the whole first list is in the cache; after set_namespaces() until that set's objects are, and
+        no others.
 
         timeout: seconds; None: no limit. Errors: Timeout (the message says why it has not synced).
         """

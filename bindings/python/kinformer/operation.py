@@ -108,7 +108,8 @@ class InformerOperation(Operation):
 
 
 class Sync(InformerOperation):
-    """Until the informer's whole first list is in the cache: a handler that is called for nothing else."""
+    """Until the informer's whole first list is in the cache, and its namespaces are those that were set last: a handler
+    that is called for nothing else."""
 
     _what = "not synced"
 
@@ -120,7 +121,8 @@ class Sync(InformerOperation):
 
     def _begin(self) -> None:
         self._informer._check_started()
-        handler = ffi.new("ki_handler *", {"on_synced": lib.kpy_on_sync, "on_removed": lib.kpy_on_sync_removed})
+        calls = {"on_synced": lib.kpy_on_sync, "on_namespaces_synced": lib.kpy_on_sync, "on_removed": lib.kpy_on_sync_removed}
+        handler = ffi.new("ki_handler *", calls)
         add = lib.ki_informer_add_handler
         self._call(add, self._informer._pointer, handler, self._handle, ffi.NULL, self._registration)
 
@@ -190,10 +192,11 @@ class Fetch(InformerOperation):
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
-def kpy_on_sync(_informer: Any, user: Any) -> None:
+def kpy_on_sync(informer: Any, user: Any) -> None:
     operation: Sync = ffi.from_handle(user)
-    operation.end(None)
-    operation.cancel()
+    if lib.ki_informer_namespaces_have_synced(informer):
+        operation.end(None)
+        operation.cancel()
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]

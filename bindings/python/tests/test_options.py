@@ -55,6 +55,21 @@ def test_an_informer_can_follow_a_set_of_namespaces(server, factory):
     assert factory.informer("pods", namespaces=["b", "c"]) is not pods
 
 
+def test_a_wait_for_sync_waits_for_the_namespaces_that_were_set_last(server, factory):
+    namespaces = [f"n{i}" for i in range(10)]
+    for namespace in namespaces:
+        server.create_pod("pod", namespace)
+    pods = started(factory, "pods", namespaces=namespaces[:1])
+    for wanted in (namespaces, namespaces[5:], namespaces[:1], [], namespaces):
+        pods.set_namespaces(wanted)
+        pods.wait_for_sync(timeout=LIMIT)
+        assert sorted(pods) == [f"{namespace}/pod" for namespace in wanted]
+    pods.set_namespaces(namespaces[:5])
+    pods.set_namespaces(namespaces[2:])
+    factory.wait_for_sync(timeout=LIMIT)
+    assert len(pods) == 8
+
+
 def test_selectors_are_the_servers(server, factory):
     server.create_pod("a", phase="Running", labels={"app": "web"})
     server.create_pod("b", phase="Running")

@@ -7,6 +7,10 @@ bool ki_informer_has_synced(const ki_informer *informer) {
     return !ki_engine_is_forked(informer->options.engine) && atomic_load(&informer->sync.is_done);
 }
 
+bool ki_informer_namespaces_have_synced(const ki_informer *informer) {
+    return ki_informer_has_synced(informer) && !atomic_load(&informer->namespaces.has_new);
+}
+
 const char *ki_informer_synced_version(const ki_informer *informer) {
     return informer && ki_informer_has_synced(informer) ? informer->sync.version : "";
 }

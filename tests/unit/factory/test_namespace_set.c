@@ -55,6 +55,7 @@ static ki_status set(ki_informer *informer, const char *text) {
 
 static void set_and_settle(ki_informer *informer, const char *text) {
     assert_int_equal(set(informer, text), KI_OK);
+    assert_false(ki_informer_namespaces_have_synced(informer));
     stage_settle(&stage);
 }
 
