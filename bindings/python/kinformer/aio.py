@@ -178,6 +178,8 @@ class Factory(BaseFactory[Informer]):
             factory.start()
             await pods.wait_for_sync(timeout=10)
 
+    Controllers have threads of their own: make them with kinformer.Factory, beside this one.
+
     The factory belongs to the event loop that runs at start(); once that is closed, the factory does nothing any more.
     SystemExit and KeyboardInterrupt in a handler, a transform or a function of an elector end the loop. A process that
     is forked after start() makes a factory of its own: this one raises StateError there.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Generic, Literal, TypeVar
 
-from .arguments import Struct, flag, milliseconds, optional_text, string, text
+from .arguments import Struct, flag, integer, milliseconds, optional_text, string, text
 from .client import Client
 from .controller import Controller, Reconcile, Watched, is_in_reconcile
 from .elector import Elector
@@ -159,6 +159,8 @@ class BaseFactory(Generic[AnyInformer]):
         keep: Keep = "object",
         transform: Transform | None = None,
         resync: float | None = None,
+        keep_deleted: float | None = None,
+        memory_limit: int = 0,
     ) -> AnyInformer:
         """Returns the informer of a resource, and makes it at the first call with this resource, namespace, selectors
         and `keep`. start() starts it.
@@ -176,6 +178,9 @@ class BaseFactory(Generic[AnyInformer]):
         transform: changes each object, a dict, before it is stored, and returns it. The factory's thread calls it. An
             object whose transform raises keeps its last state (health.unreadable).
         resync: seconds between updates of all objects for handlers (below 1: 1); None: the factory's; 0: none.
+        keep_deleted: seconds for which get_or_deleted() finds an object after its deletion; None: not at all.
+        memory_limit: bytes of the objects above which health and the log say so, and nothing else; 0: none.
+            The last three are those of the first call.
         Errors: Invalid (the resource: the message names a similar one; a namespace; another view), ParseError (a
         selector or a path), Unsupported (a resource that cannot be listed), TypeError and ValueError (a view).
         """
@@ -199,6 +204,8 @@ class BaseFactory(Generic[AnyInformer]):
             view=make._view.fields if make._view else None,
             resync_ms=_resync(resync),
             keep=_KEEP[keep],
+            keep_deleted_ms=None if keep_deleted is None else milliseconds("keep_deleted", keep_deleted),
+            memory_limit=integer("memory_limit", memory_limit),
         )
         made = ffi.new("ki_informer **")
         name = text("resource", resource)

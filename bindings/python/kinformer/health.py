@@ -26,6 +26,7 @@ class Health:
     unreadable, unreadable_message: objects whose current state could not be read, and the first of them with the reason.
     failures: failed attempts in a row.
     object_bytes: memory of the objects, in bytes.
+    is_over_memory_limit: they took more than the informer's `memory_limit`, and do not take a tenth less yet.
     """
 
     state: str
@@ -42,6 +43,7 @@ class Health:
     unreadable_message: str
     failures: int
     object_bytes: int
+    is_over_memory_limit: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,6 +92,7 @@ def read_health(informer: Any) -> Health:
         unreadable_message=string(health.unreadable_message),
         failures=health.failures,
         object_bytes=health.object_bytes,
+        is_over_memory_limit=bool(health.is_over_memory_limit),
     )
 
 

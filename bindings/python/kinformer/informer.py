@@ -107,6 +107,14 @@ class BaseInformer(Mapping[str, Object]):
         obj = self._get(text("key", key))
         return default if obj is None else obj
 
+    def get_or_deleted(self, key: str) -> tuple[Object | None, bool]:
+        """Returns the object under the key and False, or its last state before its deletion and True; None and False
+        if there is neither. For informers with `keep_deleted`, of which at most 10,000 deleted objects are kept."""
+        self._factory._check()
+        is_deleted = ffi.new("bool *")
+        obj = lib.ki_informer_get_or_deleted(self._pointer, text("key", key), is_deleted)
+        return (self._object_class(obj) if obj else None), bool(is_deleted[0])
+
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and self._get(text("key", key)) is not None
 

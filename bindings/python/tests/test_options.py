@@ -124,6 +124,28 @@ def test_labels_that_are_kept_are_read_also_if_there_are_none(server, factory):
         assert (pods["shop/a"].labels, pods["shop/b"].labels) == ({"app": "web"}, {})
 
 
+def test_a_deleted_object_can_be_kept_for_a_while(server, factory):
+    server.create_pod("a", phase="Running")
+    pods = started(factory, "pods", view={"phase": "status.phase"}, keep_deleted=600)
+    pod, is_deleted = pods.get_or_deleted("shop/a")
+    assert pod.phase == "Running" and not is_deleted
+    server.delete_pod("a")
+    pods.wait_for_deletion("shop/a", timeout=LIMIT)
+    pod, is_deleted = pods.get_or_deleted("shop/a")
+    assert pod.phase == "Running" and is_deleted and "shop/a" not in pods
+    assert pods.get_or_deleted("shop/none") == (None, False)
+
+
+def test_a_memory_limit_is_reported_and_nothing_else(server, factory, caplog):
+    server.create_pod("a")
+    pods = started(factory, "pods", memory_limit=1)
+    services = started(factory, "services", memory_limit=1 << 20)
+    assert pods.health.is_over_memory_limit and not services.health.is_over_memory_limit
+    assert "shop/a" in pods
+    factory.close()
+    assert any("memory" in record.getMessage() for record in caplog.records)
+
+
 def test_a_transform_changes_what_is_stored(server, factory):
     def shrink(pod):
         return {key: pod[key] for key in ("apiVersion", "kind", "metadata")} | {"spec": {"nodeName": "ü"}}
