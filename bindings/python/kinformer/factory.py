@@ -69,6 +69,7 @@ class BaseFactory(Generic[AnyInformer]):
         self._failure: Error | None = None  # why the loop ended by itself
         self._is_started = self._is_closing = False
         self._operations: set[Operation] = set()
+        self._running: tuple[str, BaseInformer] | None = None  # the function of the program that is called now
         self._parts: list[Any] = []  # controllers and what they use, in the order in which they were made
         self._informers: dict[Any, AnyInformer] = {}  # by ki_informer; kept to the end, with their handles
         self._set_count = 0

@@ -104,6 +104,7 @@ class Registration:
         return int(lib.ki_registration_pending(self._registration[0]))
 
     def _call(self, name: str, *arguments: Any) -> None:
+        self._informer._factory._running = (f"{name} of a handler", self._informer)
         try:
             self._methods[name](*arguments)
         except BaseException as error:
@@ -112,6 +113,8 @@ class Registration:
             self.errors += 1
             where = "".join(f" for {event.key}" for event in arguments)
             logger.exception("%s of a handler of %s failed%s: %r", name, self._informer, where, self._methods[name])
+        finally:
+            self._informer._factory._running = None
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]

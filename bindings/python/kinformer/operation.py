@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     from .informer import BaseInformer
 
 
+_BUSY_SECONDS = 1.0
+
+
+def _limit(timeout: float | None) -> float | None:
+    """Returns the limit of an operation that has one in the library, whose timer waits for a handler that is running."""
+    return None if timeout is None else timeout + _BUSY_SECONDS
+
+
 class Operation:
     """A wait for the library.
 
@@ -104,6 +112,8 @@ class InformerOperation(Operation):
     def _timeout(self) -> Error:
         health = self._informer.health
         reason = f": {health.message}" if health.message else ""
+        if running := self._factory._running:
+            reason += f"; the factory's thread is in {running[0]} of {running[1]}"
         return Timeout(f"{self._informer}: {self._what} within the time limit ({health.state}{reason})")
 
 
@@ -140,6 +150,7 @@ class Write(InformerOperation):
         super().__init__(informer)
         self._wait = wait
         self._arguments = (*arguments, milliseconds("timeout", timeout))
+        self.limit = _limit(timeout)
 
     def _begin(self) -> None:
         self._informer._check_started()
@@ -174,6 +185,8 @@ class Fetch(InformerOperation):
         super().__init__(informer)
         self._key = text("key", key)
         self._milliseconds = milliseconds("timeout", timeout)
+        self.limit = _limit(timeout)
+        self._what = f"{key} not fetched"
         self._object: Object | None = None
 
     def _begin(self) -> None:

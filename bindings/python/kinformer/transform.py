@@ -32,6 +32,7 @@ class TransformCall:
 @ffi.def_extern(error=lib.KI_ERR_INVALID)  # type: ignore[untyped-decorator]
 def kpy_on_transform(pointer: Any, ret_obj: Any, user: Any) -> int:
     call: TransformCall = ffi.from_handle(user)
+    call.informer._factory._running = ("the transform", call.informer)
     try:
         changed = call.transform(Object(lib.ki_object_ref(pointer)).to_dict())
         if not isinstance(changed, dict):
@@ -47,3 +48,5 @@ def kpy_on_transform(pointer: Any, ret_obj: Any, user: Any) -> int:
             key, name = string(lib.ki_object_key(pointer)), type(error).__name__
             logger.exception("the transform of %s failed for %s: %s: %s", call.informer, key, name, error)
         return int(lib.KI_ERR_INVALID)
+    finally:
+        call.informer._factory._running = None

@@ -104,6 +104,36 @@ def test_an_exception_in_a_handler_is_logged_and_counted_and_the_next_event_come
     assert "on_add of a handler of pods in all namespaces failed for shop/b" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("wait", "message"),
+    [
+        (lambda pods, services: services.wait_for_sync(timeout=0.01), "services in all namespaces: not synced .*not started"),
+        (lambda pods, services: pods.wait_for_version("999999", timeout=0), "version 999999 of the cache not seen"),
+        (lambda pods, services: pods.get_or_fetch("shop/none", timeout=0), "shop/none not fetched"),
+    ],
+)
+def test_a_timeout_says_that_a_handler_is_running(server, factory, wait, message):
+    begun, may_end = threading.Event(), threading.Event()
+    pods = factory.informer("pods")
+
+    @pods.on_add
+    def add(event):
+        begun.set()
+        may_end.wait(LIMIT)
+
+    server.create_pod("a")
+    factory.start()
+    assert begun.wait(LIMIT)
+    services = factory.informer("services")
+    factory.start()
+    try:
+        with pytest.raises(kinformer.Timeout, match=f"{message}.*the factory's thread is in on_add of a handler of pods in"):
+            wait(pods, services)
+    finally:
+        may_end.set()
+    services.wait_for_sync(timeout=LIMIT)
+
+
 def test_an_informer_is_a_mapping_of_keys_to_objects(server, factory):
     server.create_pod("a")
     server.create_pod("b")
