@@ -65,6 +65,10 @@ typedef struct options {
     const char *sort_by;
     bool show_labels;
     const char *label_columns;
+    bool ignore_not_found;
+    bool show_kind;
+    bool server_print;
+    int64_t chunk_size;
     const char *exec;
     const char *metrics;
     bool wait;

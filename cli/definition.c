@@ -69,7 +69,7 @@ ki_status definitions_read(session *s, ki_columns *columns[TARGETS_MAX], ki_erro
     ki_status status = a ? KI_OK : KI_ERR_NO_MEMORY;
     if (a)
         a->session = s;
-    for (size_t i = 0; i < s->target_count && !status; i++) {
+    for (size_t i = 0; i < s->target_count && !status && s->options->server_print; i++) {
         if (!is_built_in(&s->targets[i].resource))
             status = send_request(s, a, i, err);
     }
@@ -86,7 +86,10 @@ ki_status definitions_read(session *s, ki_columns *columns[TARGETS_MAX], ki_erro
         ki_value json = KI_VALUE_INIT;
         if (definition)
             status = ki_object_json(definition, &json, err);
-        if (!status)
+        if (!status && !s->options->server_print)
+            status =
+                ki_columns_new(&s->targets[i].resource, "{}", 2, s->allocator, &columns[i], err); /* name and age */
+        else if (!status)
             status = ki_columns_new(&s->targets[i].resource, json.text, json.text_size, s->allocator, &columns[i], err);
         ki_value_clear(&json);
     }

@@ -79,7 +79,8 @@ static const char *name_at(size_t index, const void *user) {
 static const flag *find_long(const flag_list *list, const char *name, size_t size) {
     for (size_t i = 0; i < list->count; i++) {
         const flag *f = list->flags[i];
-        if (strlen(f->name) == size && memcmp(f->name, name, size) == 0)
+        bool is_level = f->type == FLAG_LEVEL && size == 1 && *name == f->letter; /* kubectl's --v=6 */
+        if (is_level || (strlen(f->name) == size && memcmp(f->name, name, size) == 0))
             return f;
     }
     return NULL;
@@ -154,6 +155,13 @@ static bool set(const cli_command *command, const flag *f, const char *text, opt
     case FLAG_TEXT:
         *(const char **)(void *)place = text;
         return true;
+    case FLAG_LEVEL: {
+        int64_t level = 1;
+        if (text && strcmp(text, "true") != 0 && strcmp(text, "false") != 0 && !parse_number(text, &level))
+            break;
+        *(bool *)(void *)place = level > 0 && !(text && strcmp(text, "false") == 0);
+        return true;
+    }
     case FLAG_LIST: {
         option_list *list = (option_list *)(void *)place;
         if (list->count == MAX_REPEATS) {
@@ -212,47 +220,62 @@ const char *nearest(const char *word, size_t count, const char *(*at)(size_t ind
     return search.best;
 }
 
-/* Parses an argument that begins with a dash. Returns how many arguments it took (2 with a separate value), 0 on
- * failure. */
-static int parse_flag(const cli_command *command, const flag_list *list, char **words, int left, options *o) {
-    const char *word = words[0];
-    const flag *f;
-    const char *value = NULL;
-    char name[64];
+/* Returns true for kubectl's -v N: a word of digits after the flag is its value. */
+static bool is_level(const flag *f, const char *word) {
+    return f->type == FLAG_LEVEL && word && *word && strspn(word, "0123456789") == strlen(word);
+}
 
-    if (word[1] == '-') {
-        size_t size = strcspn(word + 2, "=");
-        f = find_long(list, word + 2, size);
-        if (word[2 + size] == '=')
-            value = word + 2 + size + 1;
-        snprintf(name, sizeof name, "%.*s", (int)size, word + 2);
-        if (!f) {
-            say_unknown(command, list, name);
-            return 0;
-        }
-    } else {
-        f = find_short(list, word[1]);
-        if (!f && say_hint(command, "", word[1]))
-            return 0;
-        if (!f) {
-            fprintf(stderr, "kinformer %s: there is no flag -%c; see kinformer %s --help\n", command->name, word[1],
-                    command->name);
-            return 0;
-        }
-        if (word[2] && f->type == FLAG_BOOL) {
-            fprintf(stderr, "kinformer %s: %s: write each short flag separately\n", command->name, word);
-            return 0;
-        }
-        if (word[2])
-            value = word[2] == '=' ? word + 3 : word + 2;
-    }
-    if (value || f->type == FLAG_BOOL)
+/* Sets a flag from `value`; NULL: from the next word, if the flag takes one. Returns how many words the flag took, 0 on
+ * failure. */
+static int take_value(const cli_command *command, const flag *f, const char *value, char **words, int left,
+                      options *o) {
+    if (value || f->type == FLAG_BOOL || (f->type == FLAG_LEVEL && !is_level(f, left > 1 ? words[1] : NULL)))
         return set(command, f, value, o) ? 1 : 0;
     if (left < 2) {
         fprintf(stderr, "kinformer %s: --%s needs a value: --%s %s\n", command->name, f->name, f->name, f->value);
         return 0;
     }
     return set(command, f, words[1], o) ? 2 : 0;
+}
+
+static int parse_long(const cli_command *command, const flag_list *list, char **words, int left, options *o) {
+    const char *word = words[0] + 2;
+    size_t size = strcspn(word, "=");
+    const flag *f = find_long(list, word, size);
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)size, word);
+    if (!f) {
+        say_unknown(command, list, name);
+        return 0;
+    }
+    return take_value(command, f, word[size] ? word + size + 1 : NULL, words, left, o);
+}
+
+/* Parses "-A", "-oname", "-o=name" or several short flags in one word, "-Aoname". The last one can have a value. */
+static int parse_short(const cli_command *command, const flag_list *list, char **words, int left, options *o) {
+    for (const char *at = words[0] + 1;; at++) {
+        const flag *f = find_short(list, *at);
+        if (!f) {
+            if (!say_hint(command, "", *at))
+                fprintf(stderr, "kinformer %s: there is no flag -%c; see kinformer %s --help\n", command->name, *at,
+                        command->name);
+            return 0;
+        }
+        bool is_alone = f->type == FLAG_BOOL || (f->type == FLAG_LEVEL && !(at[1] >= '0' && at[1] <= '9'));
+        if (is_alone && at[1] && at[1] != '=') { /* other flags follow */
+            if (!set(command, f, NULL, o))
+                return 0;
+            continue;
+        }
+        const char *value = at[1] == '=' ? at + 2 : at[1] ? at + 1 : NULL;
+        return take_value(command, f, value, words, left, o);
+    }
+}
+
+/* Parses an argument that begins with a dash. Returns how many arguments it took (2 with a separate value), 0 on
+ * failure. */
+static int parse_flag(const cli_command *command, const flag_list *list, char **words, int left, options *o) {
+    return words[0][1] == '-' ? parse_long(command, list, words, left, o) : parse_short(command, list, words, left, o);
 }
 
 bool flags_parse(const cli_command *command, int count, char **words, options *ret_options) {
@@ -285,19 +308,27 @@ bool flags_parse(const cli_command *command, int count, char **words, options *r
     return true;
 }
 
+/* Returns how many arguments the flags of `word` take; 0 if the command does not have one of them. */
+static int count_arguments(const flag_list *list, const char *word) {
+    bool is_long = word[1] == '-';
+    size_t size = is_long ? strcspn(word + 2, "=") : 1;
+    const flag *f = is_long ? find_long(list, word + 2, size) : find_short(list, word[1]);
+    while (f && !is_long && f->type == FLAG_BOOL && word[2] && word[2] != '=')
+        f = find_short(list, (++word)[1]); /* several flags in one word */
+    if (!f)
+        return 0;
+    bool has_value = is_long ? word[2 + size] == '=' : word[2] != '\0';
+    return f->type == FLAG_BOOL || f->type == FLAG_LEVEL || has_value ? 1 : 2;
+}
+
 int flags_count_arguments(const char *word) {
     flag_list list;
-    for (size_t i = 0; command_at(i); i++) {
+    int count = 0;
+    for (size_t i = 0; command_at(i) && !count; i++) {
         collect(command_at(i), &list);
-        bool is_long = word[1] == '-';
-        size_t size = is_long ? strcspn(word + 2, "=") : 1;
-        const flag *f = is_long ? find_long(&list, word + 2, size) : find_short(&list, word[1]);
-        if (!f)
-            continue;
-        bool has_value = is_long ? word[2 + size] == '=' : word[2] != '\0';
-        return f->type == FLAG_BOOL || has_value ? 1 : 2;
+        count = count_arguments(&list, word);
     }
-    return 0;
+    return count;
 }
 
 const flag *flags_at(const cli_command *command, size_t index) {

@@ -9,6 +9,7 @@
 typedef enum flag_type {
     FLAG_END = 0,
     FLAG_BOOL,    /* bool */
+    FLAG_LEVEL,   /* bool: true without a value, and for kubectl's levels above 0: -v=6 */
     FLAG_TEXT,    /* const char * */
     FLAG_LIST,    /* option_list; each use adds a value */
     FLAG_NUMBER,  /* int64_t, not negative */

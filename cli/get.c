@@ -48,9 +48,17 @@ static void print_quoted(const char *name) {
     }
 }
 
-/* Prints which of the names do not exist. Returns how many. */
-static size_t say_not_found(const session *s) {
+static size_t count_missing(const session *s) {
     size_t missing = 0;
+    for (size_t i = 0; i < s->target_count; i++) {
+        const target *t = &s->targets[i];
+        missing += t->name && t->synced && is_missing(t);
+    }
+    return missing;
+}
+
+/* Prints which of the names do not exist. */
+static void say_not_found(const session *s) {
     show_progress(NULL);
     for (size_t i = 0; i < s->target_count; i++) {
         const target *t = &s->targets[i];
@@ -60,9 +68,7 @@ static size_t say_not_found(const session *s) {
                 t->resource.group);
         print_quoted(t->name);
         fprintf(stderr, "\" not found\n");
-        missing++;
     }
-    return missing;
 }
 
 static void say_nothing_found(const session *s) {
@@ -73,26 +79,34 @@ static void say_nothing_found(const session *s) {
         fprintf(stderr, "No resources found in %s namespace.\n", ki_config_namespace(s->config));
 }
 
+/* Prints the objects. Returns EXIT_FAILED, with a message, on failure. */
+static int print_objects(get *g, size_t *ret_count) {
+    ki_error err = KI_ERROR_INIT;
+    ki_status status = listing_print(&g->session, &g->printer, g->columns, ret_count, &err);
+    if (!status)
+        return EXIT_OK;
+    say("get", "%s", err.code ? ki_error_message(&err) : ki_status_name(status));
+    (void)output_flush();
+    return EXIT_FAILED;
+}
+
 static int print_all(get *g) {
     session *s = &g->session;
-    ki_error err = KI_ERROR_INIT;
-    size_t count = 0;
+    const options *o = s->options;
     format shown = g->printer.format;
-
-    if (session_is_single(s) && say_not_found(s)) /* an empty List is not printed then */
+    size_t count = 0, missing = count_missing(s);
+    bool is_failure = missing && !o->ignore_not_found;
+    bool prints_list = missing < s->target_count || (is_failure && !session_is_single(s)); /* can be an empty List */
+    if (prints_list && print_objects(g, &count))
         return EXIT_FAILED;
-    ki_status status = listing_print(s, &g->printer, g->columns, &count, &err);
-    if (status) {
-        say("get", "%s", err.code ? ki_error_message(&err) : ki_status_name(status));
-        (void)output_flush();
-        return EXIT_FAILED;
-    }
-    if (!count && !s->targets[0].name && !s->options->quiet &&
+    if (!count && !s->targets[0].name && !o->quiet && !o->ignore_not_found &&
         (shown == FORMAT_LINE || shown == FORMAT_WIDE || shown == FORMAT_NAME || shown == FORMAT_COLUMNS))
         say_nothing_found(s);
     if (!output_flush())
         return output_status();
-    return say_not_found(s) ? EXIT_FAILED : EXIT_OK;
+    if (is_failure)
+        say_not_found(s);
+    return is_failure ? EXIT_FAILED : EXIT_OK;
 }
 
 /* Prints the lists that succeeded, then why the others failed. */
@@ -136,6 +150,7 @@ static int read_columns(get *g) {
 
 static void set_defaults(options *o) {
     o->allow_missing_keys = true;
+    o->server_print = true;
 }
 
 static int run_get(const options *o) {
@@ -180,6 +195,13 @@ static const flag flags[] = {
     FLAG("sort-by", 0, FLAG_TEXT, sort_by, "PATH", "sort by this field: .metadata.creationTimestamp"),
     FLAG("show-labels", 0, FLAG_BOOL, show_labels, NULL, "add a column with all labels"),
     FLAG("label-columns", 'L', FLAG_TEXT, label_columns, "LABEL,...", "add a column for each of these labels"),
+    FLAG("show-kind", 0, FLAG_BOOL, show_kind, NULL, "print names with their resource: pod/web-1"),
+    FLAG("ignore-not-found", 0, FLAG_BOOL, ignore_not_found, NULL,
+         "print nothing, with status 0, if an object is missing"),
+    FLAG("server-print", 0, FLAG_BOOL, server_print, NULL,
+         "print the columns of the resource (default true); false: name and age"),
+    FLAG("chunk-size", 0, FLAG_NUMBER, chunk_size, "N",
+         "list N objects at a time where the server has no streaming lists"),
     FLAG("allow-missing-template-keys", 0, FLAG_BOOL, allow_missing_keys, NULL,
          "print nothing for a missing field (default true)"),
     FLAG("wait", 0, FLAG_BOOL, wait, NULL,
@@ -187,7 +209,8 @@ static const flag flags[] = {
     FLAG("timeout", 0, FLAG_DURATION, timeout_ms, "DURATION",
          "try again as with --wait, and end with status 3 after this time"),
     FLAG("quiet", 'q', FLAG_BOOL, quiet, NULL, "print only fatal errors on stderr"),
-    FLAG("verbose", 'v', FLAG_BOOL, verbose, NULL, "print more on stderr"),
+    FLAG("verbose", 'v', FLAG_LEVEL, verbose, NULL,
+         "print more on stderr; -v=N as in kubectl: the same for every N above 0"),
     FLAGS_END
 };
 static const cli_hint hints[] = { { "watch", 'w',

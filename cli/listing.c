@@ -16,7 +16,7 @@ typedef struct listing {
     const session *session;
     printer *printer;
     ki_columns *const *columns; /* columns of each target */
-    bool several;               /* several resources: each name is prefixed with its resource */
+    bool several;               /* several resources, or --show-kind: each name is prefixed with its resource */
     char *label_text;
     const char *labels[LABEL_COLUMNS_MAX]; /* labels of -L */
     size_t label_count;
@@ -277,7 +277,7 @@ static ki_status print_lists(listing *l, ki_object_list *lists, size_t *count, k
 }
 
 ki_status listing_print(const session *s, printer *p, ki_columns *const *columns, size_t *ret_count, ki_error *err) {
-    listing l = { .session = s, .printer = p, .columns = columns };
+    listing l = { .session = s, .printer = p, .columns = columns, .several = s->options->show_kind };
     for (size_t i = 1; i < s->target_count; i++)
         l.several |= !session_is_same_resource(&s->targets[0], &s->targets[i]);
     ki_object_list lists[TARGETS_MAX] = { { 0 } };

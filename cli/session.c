@@ -242,6 +242,7 @@ static ki_status add_target(session *s, target *t, ki_error *err) {
         .field_selector = is_set(o->field_selector) ? o->field_selector : NULL,
         .view = s->view,
         .resync_ms = o->resync_ms,
+        .page_size = o->chunk_size,
         .keep_managed_fields = o->show_managed_fields,
     };
     if (t->resource.namespaced && !o->all_namespaces) {

@@ -212,6 +212,7 @@ static void on_synced(ki_informer *informer, void *user) {
 
 static void set_defaults(options *o) {
     o->allow_missing_keys = true;
+    o->server_print = true;
 }
 
 static int serve_status(watch *w) {
@@ -312,7 +313,8 @@ static const flag flags[] = {
     FLAG("timeout", 0, FLAG_DURATION, timeout_ms, "DURATION",
          "end with status 3 if the first sync takes longer (default: keep trying)"),
     FLAG("quiet", 'q', FLAG_BOOL, quiet, NULL, "print only fatal errors on stderr"),
-    FLAG("verbose", 'v', FLAG_BOOL, verbose, NULL, "print more on stderr"),
+    FLAG("verbose", 'v', FLAG_LEVEL, verbose, NULL,
+         "print more on stderr; -v=N as in kubectl: the same for every N above 0"),
     FLAG(
         "exec", 0, FLAG_TEXT, exec, "COMMAND",
         "run COMMAND with sh for each event, one at a time, with the event as JSON on its\nstandard input and KI_TYPE, "

@@ -1,0 +1,132 @@
+/* test_cli_habits.c: command lines that people bring from kubectl: get prints what kubectl prints for them. */
+#include "tests/support/command.h"
+#include "tests/support/load_nodes.h"
+#include "tests/support/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put(const ki_resource *resource, const char *json) {
+    ki_error err = KI_ERROR_INIT;
+    if (ki_testing_server_put(command_server, resource, json, 0, &err))
+        fail_msg("%s", ki_error_message(&err));
+}
+
+/* A command line, its output, and what stderr says; NULL: stderr is empty. */
+typedef struct habit {
+    const char *words; /* separated by blanks */
+    const char *prints;
+    const char *says;
+    int status;
+} habit;
+
+static void run_words(const char *line) {
+    static char text[1024];
+    const char *words[COMMAND_WORDS_MAX + 1] = { NULL };
+    size_t count = 0;
+    snprintf(text, sizeof text, "%s --server URL", line);
+    for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
+        words[count++] = word;
+    command_start(KI_TEST_PROGRAM, words);
+}
+
+static void check_habits(const habit *rows, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        run_words(rows[i].words);
+        const char *printed = command_output();
+        if (strcmp(printed, rows[i].prints) != 0)
+            fail_msg("%s: prints\n%s", rows[i].words, printed);
+        const char *said = rows[i].says ? NULL : ki_process_err_line(&command);
+        if (said)
+            fail_msg("%s: says %s", rows[i].words, said);
+        if (rows[i].says)
+            command_says(rows[i].says);
+        command_ends(rows[i].status);
+    }
+}
+#define CHECK_HABITS(rows) check_habits(rows, sizeof(rows) / sizeof(rows)[0])
+
+/* ConfigMaps one and two in the namespace x; a column of their ages would not hold still. */
+static void put_config_maps(void) {
+    put(KI_CONFIGMAPS, "{\"metadata\":{\"name\":\"one\",\"namespace\":\"x\",\"labels\":{\"app\":\"a\"}},\"data\":{}}");
+    put(KI_CONFIGMAPS, "{\"metadata\":{\"name\":\"two\",\"namespace\":\"x\"},\"data\":{}}");
+}
+
+COMMAND_TEST(short_flags_can_share_a_word) {
+    static const habit rows[] = {
+        { "get configmaps -oname -nx", "configmap/one\nconfigmap/two\n", NULL, 0 },
+        { "get configmaps -Aoname -lapp=a", "configmap/one\n", NULL, 0 },
+        { "get configmaps -Ao name -lapp=a", "configmap/one\n", NULL, 0 },
+        { "get configmaps -qAo=name -l=app=a", "configmap/one\n", NULL, 0 },
+        { "-Aoname get configmaps -l app=a", "configmap/one\n", NULL, 0 },
+        { "get configmaps -A=false -n x -oname", "configmap/one\nconfigmap/two\n", NULL, 0 },
+        { "get configmaps -AZ", "", "there is no flag -Z", 2 },
+        { "get configmaps -Ao", "", "-o --server is not a format", 2 },
+    };
+    put_config_maps();
+    CHECK_HABITS(rows);
+}
+
+COMMAND_TEST(a_level_of_verbosity_is_more_or_nothing_more) {
+    static const habit rows[] = {
+        { "get configmaps -n x -oname -v=0", "configmap/one\nconfigmap/two\n", NULL, 0 },
+        { "get configmaps -n x -oname -v 0", "configmap/one\nconfigmap/two\n", NULL, 0 },
+        { "get configmaps -n x -v6 -oname", "configmap/one\nconfigmap/two\n", "configmaps: ", 0 },
+        { "get configmaps -n x -v 6 -oname", "configmap/one\nconfigmap/two\n", "configmaps: ", 0 },
+        { "get configmaps -n x -oname --v=6", "configmap/one\nconfigmap/two\n", "configmaps: ", 0 },
+        { "get -v configmaps -n x -oname", "configmap/one\nconfigmap/two\n", "configmaps: ", 0 },
+        { "get -vn x configmaps -oname", "configmap/one\nconfigmap/two\n", "configmaps: ", 0 },
+        { "get -v=much configmaps", "", "--verbose=much: a number expected", 2 },
+    };
+    put_config_maps();
+    CHECK_HABITS(rows);
+}
+
+COMMAND_TEST(a_missing_object_can_be_nothing) {
+    static const habit rows[] = {
+        { "get configmap no -n x --ignore-not-found", "", NULL, 0 },
+        { "get configmap no -n x --ignore-not-found -o json", "", NULL, 0 },
+        { "get configmaps no never -n x --ignore-not-found -o yaml", "", NULL, 0 },
+        { "get configmaps one no -n x --ignore-not-found -o name", "configmap/one\n", NULL, 0 },
+        { "get configmap/one configmap/no -n x --ignore-not-found=true -o name", "configmap/one\n", NULL, 0 },
+        { "get configmaps -n empty --ignore-not-found", "", NULL, 0 },
+        { "get configmap no -n x --ignore-not-found=false", "", "configmaps \"no\" not found", 1 },
+    };
+    put_config_maps();
+    CHECK_HABITS(rows);
+}
+
+COMMAND_TEST(names_have_their_kind_on_request) {
+    static const habit rows[] = {
+        { "get namespaces default --show-kind --no-headers -o custom-columns=N:.metadata.name", "default\n", NULL, 0 },
+        { "get configmaps -n x --show-kind -o name", "configmap/one\nconfigmap/two\n", NULL, 0 },
+        { "get configmaps -n empty --show-kind", "", "No resources found in empty namespace.", 0 },
+    };
+    put_config_maps();
+    CHECK_HABITS(rows);
+    run_words("get configmaps -n x --show-kind --no-headers");
+    const char *printed = command_output();
+    assert_memory_equal(printed, "configmap/one   0     ", 22);
+    assert_non_null(strstr(printed, "\nconfigmap/two   0     "));
+    command_ends(0);
+}
+
+COMMAND_TEST(without_the_servers_columns_a_table_has_name_and_age) {
+    run_words("get nodes --server-print=false -o wide");
+    const char *printed = command_output();
+    assert_memory_equal(printed, "NAME ", 5);
+    assert_memory_equal(strchr(printed, '\n') - 6, "   AGE\n", 7);
+    assert_null(strstr(printed, "STATUS"));
+    command_ends(0);
+}
+
+COMMAND_TEST(a_chunk_size_is_the_size_of_a_page) {
+    static const habit rows[] = {
+        { "get configmaps -n x -oname --chunk-size=1", "configmap/one\nconfigmap/two\n", NULL, 0 },
+        { "get configmaps -n x -oname --chunk-size 0", "configmap/one\nconfigmap/two\n", NULL, 0 },
+        { "get configmaps --chunk-size=x", "", "a number expected", 2 },
+    };
+    put_config_maps();
+    CHECK_HABITS(rows);
+}
