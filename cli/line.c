@@ -1,7 +1,6 @@
 /* line.c: see line.h. */
 #include "line.h"
 
-#include "diff.h"
 #include "output.h"
 
 #include <stdlib.h>
@@ -18,14 +17,16 @@ bool get_json(session *s, const ki_object *obj, ki_value *ret_json) {
 }
 
 static bool print_differences(session *s, const ki_event *event, FILE *out) {
-    diff_sum sum = { 0 };
+    diff d;
     ki_error err = KI_ERROR_INIT;
-    fputs("  ", out);
-    if (diff_print(event->old, event->obj, out, &sum, &err)) {
+    if (diff_read(event->old, event->obj, &d, &err)) {
         say(s->command, "%s: %s", ki_object_key(event->obj), ki_error_message(&err));
         session_end(s, EXIT_FAILED);
+        return false;
     }
-    return sum.changes || !sum.heartbeats;
+    fputs("  ", out);
+    diff_print(&d, out);
+    return !diff_is_heartbeat(&d);
 }
 
 /* The columns of a line that is being written. */
@@ -62,22 +63,23 @@ static void print_columns(session *s, const ki_event *event, line_columns column
     }
 }
 
-/* Returns false if the event is only a heartbeat. */
-static bool write_line(target *t, const ki_event *event, change_type type, line_columns columns, FILE *out) {
-    static const struct {
-        char sign;
-        colour colour;
-    } looks[] = { { '+', COLOUR_GREEN }, { '~', COLOUR_YELLOW }, { '-', COLOUR_RED } };
-    session *s = t->session;
-    char clock[16] = "";
+void line_clock(char text[LINE_CLOCK_MAX]) {
     struct tm parts;
     time_t now = time(NULL);
+    text[0] = '\0';
+    if (localtime_r(&now, &parts))
+        strftime(text, LINE_CLOCK_MAX, "%H:%M:%S", &parts);
+}
+
+/* Returns false if the event is only a heartbeat. */
+static bool write_line(target *t, const ki_event *event, change_type type, line_columns columns, FILE *out) {
+    session *s = t->session;
+    char clock[LINE_CLOCK_MAX];
     bool has_changes = true;
 
-    if (localtime_r(&now, &parts))
-        strftime(clock, sizeof clock, "%H:%M:%S", &parts);
-    fprintf(out, "%s%c%s %s%s%s ", colour_text(stdout, looks[type].colour), looks[type].sign,
-            colour_text(stdout, COLOUR_NONE), colour_text(stdout, COLOUR_DIM), clock, colour_text(stdout, COLOUR_NONE));
+    line_clock(clock);
+    fprintf(out, "%s %s%s%s ", change_sign(type), colour_text(stdout, COLOUR_DIM), clock,
+            colour_text(stdout, COLOUR_NONE));
     print_safe(out, ki_object_kind(event->obj));
     fputc(' ', out);
     print_safe(out, ki_object_key(event->obj));

@@ -1,16 +1,14 @@
-/* line.h: one change as one line: "~ 12:03:04 Pod default/web-1 status.phase: Pending → Running". */
+/* line.h: one change as one line, for scripts and the demo:
+ * "~ 12:03:04 Pod default/web-1 status.phase: Pending → Running". What watch prints on a terminal: terminal.h. */
 #ifndef CLI_LINE_H
 #define CLI_LINE_H
 
-#include <kinformer-print/columns.h>
-
+#include "lines/change.h"
 #include "session.h"
 
-typedef enum change_type {
-    CHANGE_ADDED,
-    CHANGE_MODIFIED,
-    CHANGE_DELETED
-} change_type;
+enum {
+    LINE_CLOCK_MAX = 16
+};
 
 /* The columns in an added object's line. */
 typedef struct line_columns {
@@ -22,6 +20,8 @@ typedef struct line_columns {
  * changed) is not printed but counted: the target's next line has the number. Returns false for a heartbeat. Ends the
  * session with a failure if out of memory. */
 bool print_line(target *t, const ki_event *event, change_type type, line_columns columns);
+/* Writes the time of day: "18:45:55". */
+void line_clock(char text[LINE_CLOCK_MAX]);
 /* Writes the whole object as JSON; the caller frees it with ki_value_clear. Returns false, and ends the session with a
  * failure, if out of memory. */
 bool get_json(session *s, const ki_object *obj, ki_value *ret_json);

@@ -138,23 +138,36 @@ size_t width_of(const char *text) {
     return width;
 }
 
-/* Returns the width of stdout's terminal; 0 if stdout is not a terminal or its width is unknown. */
-static size_t terminal_width(void) {
+size_t terminal_width(void) {
     struct winsize size = { 0 };
     return is_terminal(stdout) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-/* Returns how many bytes of `text` fit into `width`. Colour sequences take no columns. */
-static size_t fitting(const char *text, size_t width) {
+/* Returns the size of the colour sequence at `text`, or 0. */
+static size_t colour_size(const char *text) {
+    if (*text != '\033')
+        return 0;
+    size_t size = strcspn(text, "m");
+    return size + (text[size] == 'm');
+}
+
+size_t display_width(const char *text) {
+    size_t width = 0;
+    while (*text) {
+        size_t size = colour_size(text);
+        width += size ? 0 : columns_of((const unsigned char *)text);
+        text += size ? size : 1;
+    }
+    return width;
+}
+
+size_t display_fitting(const char *text, size_t width) {
     size_t used = 0, end = 0;
     bool has_end = false;
-    for (size_t i = 0; text[i]; i++) {
-        if (text[i] == '\033') {
-            i += strcspn(text + i, "m");
-            continue;
-        }
-        used += columns_of((const unsigned char *)text + i);
-        if (!has_end && used > width - 1) { /* leaves room for the ellipsis */
+    for (size_t i = 0, size; text[i]; i += size ? size : 1) {
+        size = colour_size(text + i);
+        used += size ? 0 : columns_of((const unsigned char *)text + i);
+        if (!has_end && used + 1 > width) { /* leaves room for the ellipsis */
             end = i;
             has_end = true;
         }
@@ -166,7 +179,7 @@ static size_t fitting(const char *text, size_t width) {
 
 void output_line(const char *text) {
     size_t width = terminal_width(), size = strlen(text);
-    size_t shown = width > 1 ? fitting(text, width) : size;
+    size_t shown = width > 1 ? display_fitting(text, width) : size;
     fwrite(text, 1, shown, stdout);
     if (shown < size)
         printf("%s\342\200\246", colour_text(stdout, COLOUR_NONE));

@@ -38,6 +38,12 @@ void show_progress(const char *text);
 void print_safe(FILE *out, const char *text);
 /* Returns how many terminal columns print_safe fills. */
 size_t width_of(const char *text);
+/* Returns how many columns a text fills on a terminal. The text can contain our colours, and no control characters. */
+size_t display_width(const char *text);
+/* Returns how many bytes of such a text fit into `width` columns. If not all do, one column is left for "…". */
+size_t display_fitting(const char *text, size_t width);
+/* Returns the width of stdout's terminal; 0 if stdout is not a terminal or its width is unknown. */
+size_t terminal_width(void);
 /* Prints a line on stdout, cut to the width of a terminal. The text can contain our colours. */
 void output_line(const char *text);
 

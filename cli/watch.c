@@ -6,6 +6,7 @@
 #include "memory.h"
 #include "output.h"
 #include "printer.h"
+#include "terminal.h"
 
 #include <kinformer-status/server.h>
 
@@ -16,7 +17,8 @@ typedef struct watch {
     session session;
     printer printer;
     ki_status_server *status;         /* --metrics; else NULL */
-    ki_columns *columns[TARGETS_MAX]; /* columns of the lines of added objects */
+    terminal terminal;                /* prints the lines if stdout is a terminal */
+    ki_columns *columns[TARGETS_MAX]; /* columns of the lines */
     bool is_silent;                   /* --exec without -o: events are not printed */
     int64_t changes;                  /* changes after the initial objects, without resyncs */
 } watch;
@@ -95,6 +97,15 @@ static void print_object(watch *w, const ki_object *obj) {
     }
 }
 
+/* Prints a line. Returns false for a heartbeat. */
+static bool show_line(watch *w, target *t, const ki_event *event, change_type type) {
+    const line_columns columns = { .columns = w->columns[t - w->session.targets],
+                                   .is_wide = w->printer.format == FORMAT_WIDE };
+    if (is_terminal(stdout))
+        return terminal_show(&w->terminal, t, event, type);
+    return print_line(t, event, type, columns);
+}
+
 /* Flushes after each line. */
 static void flush(session *s) {
     if (!output_flush())
@@ -133,9 +144,7 @@ static void print_event(target *t, const ki_event *event, change_type type) {
         break;
     case FORMAT_LINE:
     case FORMAT_WIDE:
-        is_shown = print_line(
-            t, event, type,
-            (line_columns){ .columns = w->columns[t - s->targets], .is_wide = w->printer.format == FORMAT_WIDE });
+        is_shown = show_line(w, t, event, type);
         break;
     default:
         print_object(w, event->obj);
@@ -278,6 +287,7 @@ static int run_watch(const options *o) {
         return EXIT_USAGE;
     }
     int status = printer_open(&w.printer, "watch", o);
+    w.terminal = (terminal){ .session = s, .columns = w.columns, .is_wide = w.printer.format == FORMAT_WIDE };
     if (status == EXIT_OK)
         status = session_set_resources(s, o->arguments);
     if (status == EXIT_OK)
@@ -339,7 +349,8 @@ const cli_command command_watch = {
         "\n"
         "A line has + (added), ~ (updated) or - (deleted), the time and the object. For an added object the columns "
         "of\n"
-        "kubectl get follow (more with -o wide), for an update the changed fields. A terminal's width cuts the lines.\n"
+        "kubectl get follow, for an update the changed fields. On a terminal an update has the changed columns first,\n"
+        "and a line is as wide as the terminal. -o wide: more columns, whole lines.\n"
         "Heartbeats, updates that only renew a time such as a lease's, are counted in the next line; -v prints them.\n"
         "With -o json each line is an object: ADDED, MODIFIED and DELETED, and SYNCED once for each resource,\n"
         "after its last initial object.\n",

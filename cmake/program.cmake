@@ -25,14 +25,23 @@ target_compile_definitions(kinformer-gen PRIVATE _GNU_SOURCE)
 target_include_directories(kinformer-gen PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/generated)
 target_link_libraries(kinformer-gen PUBLIC kinformer-static PRIVATE PkgConfig::ki_deps Threads::Threads)
 
+# What the lines of `kinformer watch` are made of: for the program and its tests.
+ki_sources(sources cli/lines/*.c cli/output.c)
+add_library(kinformer-lines STATIC ${sources})
+ki_target(kinformer-lines)
+target_compile_definitions(kinformer-lines PRIVATE _GNU_SOURCE)
+target_include_directories(kinformer-lines PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(kinformer-lines PUBLIC kinformer-print-static kinformer-static PRIVATE PkgConfig::ki_deps Threads::Threads)
+
 ki_sources(sources cli/*.c)
+list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/cli/output.c)
 
 add_executable(kinformer-program ${sources})
 ki_target(kinformer-program)
 set_target_properties(kinformer-program PROPERTIES OUTPUT_NAME kinformer)
 target_compile_definitions(kinformer-program PRIVATE _GNU_SOURCE)
 target_include_directories(kinformer-program PRIVATE ${PROJECT_SOURCE_DIR})
-target_link_libraries(kinformer-program PRIVATE kinformer-doctor kinformer-gen kinformer-status-static kinformer-testing-static kinformer-print-static
+target_link_libraries(kinformer-program PRIVATE kinformer-doctor kinformer-gen kinformer-lines kinformer-status-static kinformer-testing-static kinformer-print-static
     kinformer-static PkgConfig::ki_deps PkgConfig::kt_deps Threads::Threads)
 
 # Manual pages and completions are what the program prints of itself.

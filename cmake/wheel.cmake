@@ -13,6 +13,7 @@ file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/kinformer-wheel.map CONTENT "KINFORM
 list(TRANSFORM symbols PREPEND -Wl,--undefined=) # the linker takes from an archive what is named
 
 ki_sources(sources cli/*.c)
+list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/cli/output.c)
 add_library(kinformer-wheel SHARED EXCLUDE_FROM_ALL ${sources})
 ki_target(kinformer-wheel)
 set_target_properties(kinformer-wheel PROPERTIES C_VISIBILITY_PRESET default # of `main`
@@ -20,5 +21,5 @@ set_target_properties(kinformer-wheel PROPERTIES C_VISIBILITY_PRESET default # o
 target_compile_definitions(kinformer-wheel PRIVATE _GNU_SOURCE)
 target_include_directories(kinformer-wheel PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_options(kinformer-wheel PRIVATE -Wl,--version-script=${PROJECT_BINARY_DIR}/kinformer-wheel.map -Wl,-Bsymbolic-functions -Wl,-z,defs ${symbols})
-target_link_libraries(kinformer-wheel PRIVATE kinformer-doctor kinformer-gen kinformer-controllers-static kinformer-status-static
+target_link_libraries(kinformer-wheel PRIVATE kinformer-doctor kinformer-gen kinformer-lines kinformer-controllers-static kinformer-status-static
     kinformer-testing-static kinformer-print-static kinformer-static PkgConfig::ki_deps PkgConfig::kt_deps Threads::Threads)

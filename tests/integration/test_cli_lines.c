@@ -149,56 +149,98 @@ COMMAND_TEST(characters_that_turn_the_text_are_not_printed) {
 
 /* ---- a terminal ---- */
 
-enum {
-    WIDTH = 40
-};
+/* A program on a terminal, with what it has printed on stdout and stderr so far. */
+typedef struct screen {
+    pid_t pid;
+    int master;
+    char text[16384];
+    size_t used;
+} screen;
 
-/* What the program prints on a terminal of this width, without colours. */
-static void run_on_terminal(char *text, size_t size, const char *const *argv) {
-    const struct winsize window = { .ws_row = 24, .ws_col = WIDTH };
-    int master = posix_openpt(O_RDWR | O_NOCTTY);
-    size_t used = 0;
-    bool is_ready = master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0;
-    int slave = is_ready ? open(ptsname(master), O_RDWR | O_NOCTTY) : -1;
+/* Starts the watch of a resource in the namespace x, without colours, and waits until it has synced. */
+static void watch_on_terminal(screen *s, unsigned short width, const char *resource, const char *flag) {
+    const struct winsize window = { .ws_row = 24, .ws_col = width };
+    const char *const words[] = {
+        KI_TEST_PROGRAM, "watch", resource, "-n", "x", "--server", ki_testing_server_url(command_server), flag, NULL
+    };
+    *s = (screen){ .master = posix_openpt(O_RDWR | O_NOCTTY) };
+    bool is_ready = s->master >= 0 && grantpt(s->master) == 0 && unlockpt(s->master) == 0;
+    int slave = is_ready ? open(ptsname(s->master), O_RDWR | O_NOCTTY) : -1;
     if (slave < 0) {
         print_message("skipped: this system has no pseudo terminals (%s); is /dev/pts mounted?\n", strerror(errno));
-        close(master);
+        close(s->master);
         skip();
     }
     assert_int_equal(ioctl(slave, TIOCSWINSZ, &window), 0);
-    pid_t pid = fork();
-    if (pid == 0) {
+    s->pid = fork();
+    if (s->pid == 0) {
         dup2(slave, STDOUT_FILENO);
+        dup2(slave, STDERR_FILENO);
         setenv("NO_COLOR", "1", 1);
-        execv(argv[0], (char *const *)(uintptr_t)argv);
+        execv(words[0], (char *const *)(uintptr_t)words);
         _exit(127);
     }
     close(slave);
-    for (ssize_t got; used + 1 < size && (got = read(master, text + used, size - 1 - used)) > 0;)
-        used += (size_t)got;
-    text[used] = '\0';
-    int status = 0;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    close(master);
 }
 
-COMMAND_TEST(a_line_is_cut_to_the_terminals_width) {
-    char text[8192];
-    put(KI_PODS, POD("") ",\"spec\":{\"nodeName\":\"a-node-with-a-rather-long-name-0000000001\"}}");
-    const char *const words[] = { KI_TEST_PROGRAM,
-                                  "watch",
-                                  "pods",
-                                  "-n",
-                                  "x",
-                                  "-q",
-                                  "--until-synced",
-                                  "--server",
-                                  ki_testing_server_url(command_server),
-                                  NULL };
+/* Waits until the screen has this text, and clears the screen up to its end. Returns the line that it is in. */
+static const char *screen_line(screen *s, const char *expected) {
+    static char line[4096];
+    const char *found, *end;
+    while (!(found = strstr(s->text, expected)) || !(end = strchr(found, '\n'))) {
+        ssize_t got = read(s->master, s->text + s->used, sizeof s->text - 1 - s->used);
+        if (got <= 0)
+            fail_msg("'%s' is not in '%s'", expected, s->text);
+        s->used += (size_t)got;
+        s->text[s->used] = '\0';
+    }
+    const char *begin = found;
+    while (begin > s->text && begin[-1] != '\n')
+        begin--;
+    snprintf(line, sizeof line, "%.*s", (int)(end - begin - 1), begin); /* the terminal ends lines with \r\n */
+    s->used -= (size_t)(end + 1 - s->text);
+    memmove(s->text, end + 1, s->used + 1);
+    return line;
+}
 
-    run_on_terminal(text, sizeof text, words);
+static void end_screen(screen *s) {
+    int status = 0;
+    assert_int_equal(kill(s->pid, SIGTERM), 0);
+    while (read(s->master, s->text, sizeof s->text) > 0) /* the program does not wait for the terminal's reader */
+        ;
+    assert_int_equal(waitpid(s->pid, &status, 0), s->pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    close(s->master);
+}
 
-    assert_non_null(strstr(text, " Pod x/a  ready: 0/0, restart\342\200\246\r\n"));
-    assert_int_equal(strcspn(text, "\r"), WIDTH - 1 + 3); /* the last character has three bytes */
+#define READY_POD(ready, more) \
+    POD("") \
+    ",\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\"}]}" STATUS( \
+        "\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"c\",\"ready\":" ready \
+        ",\"state\":{\"running\":{}}}]" more) "}"
+
+COMMAND_TEST(a_terminal_shows_kubectls_columns_that_changed_in_its_width) {
+    screen s;
+    put(KI_PODS, READY_POD("false", ""));
+    watch_on_terminal(&s, 53, "pods", "--changes-only");
+    screen_line(&s, "synced, ");
+    put(KI_PODS, READY_POD("true", ",\"podIP\":\"10.0.0.1\""));
+    const char *line = screen_line(&s, "~ ");
+    assert_string_equal(line + 11, "pod x/a  READY 0/1 → 1/1  podIP: (none) →…");
+    end_screen(&s);
+}
+
+COMMAND_TEST(wide_lines_on_a_terminal_are_whole) {
+    screen s;
+    put(KI_PODS, READY_POD("false", ""));
+    watch_on_terminal(&s, 20, "pods", "-owide");
+    const char *line = screen_line(&s, "+ ");
+    assert_string_equal(line + 11, "pod x/a  READY 0/1  STATUS Running  RESTARTS 0  NODE n1");
+    screen_line(&s, "synced, ");
+    put(KI_PODS, READY_POD("true", ",\"podIP\":\"10.0.0.1\",\"podIPs\":[{\"ip\":\"10.0.0.1\"}]"));
+    line = screen_line(&s, "~ ");
+    assert_string_equal(line + 11, "pod x/a  READY 0/1 → 1/1  STATUS Running  IP (none) → 10.0.0.1  "
+                                   "status.containerStatuses[c].ready: false → true, status.podIP: (none) → 10.0.0.1, "
+                                   "status.podIPs: + 10.0.0.1");
+    end_screen(&s);
 }

@@ -1,0 +1,74 @@
+/* row.c: see row.h. */
+#include "row.h"
+
+#include "cli/output.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* A row that is being read. */
+typedef struct reading {
+    row *row;
+    FILE *out;
+} reading;
+
+static bool add_cell(size_t index, const char *text, void *user) {
+    reading *r = user;
+    (void)index;
+    r->row->begins[r->row->count++] = (size_t)ftell(r->out);
+    print_safe(r->out, text);
+    putc('\0', r->out);
+    return r->row->count < KI_COLUMNS_MAX;
+}
+
+ki_status row_read(row *r, const ki_columns *columns, const ki_object *obj, int64_t now_ms, ki_error *err) {
+    size_t size = 0;
+    *r = (row){ .text = NULL };
+    reading to = { .row = r, .out = open_memstream(&r->text, &size) };
+    if (!to.out)
+        return KI_ERR_NO_MEMORY;
+    ki_status status = ki_columns_each(columns, obj, now_ms, add_cell, &to, err);
+    if (fclose(to.out) != 0)
+        return KI_ERR_NO_MEMORY;
+    return status == KI_ERR_NO_MEMORY ? status : KI_OK; /* after other errors the cells are those before */
+}
+
+void row_clear(row *r) {
+    free(r->text);
+    *r = (row){ .text = NULL };
+}
+
+const char *row_cell(const row *r, size_t index) {
+    return index < r->count ? r->text + r->begins[index] : "";
+}
+
+bool row_has_value(const row *r, size_t index) {
+    const char *text = row_cell(r, index);
+    return *text && *text != '<';
+}
+
+size_t column_named(const ki_columns *columns, const char *name) {
+    size_t count = ki_columns_count(columns);
+    for (size_t i = 0; i < count; i++) {
+        if (strcasecmp(ki_columns_at(columns, i)->name, name) == 0)
+            return i;
+    }
+    return count;
+}
+
+size_t column_of_status(const ki_columns *columns) {
+    static const char *const names[] = { "Status", "Phase", "Ready" };
+    size_t count = ki_columns_count(columns), index = count;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && index == count; i++)
+        index = column_named(columns, names[i]);
+    return index;
+}
+
+void column_print_heading(const ki_column *column, FILE *out) {
+    char *text = strdup(column->name);
+    for (char *c = text; c && *c; c++)
+        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+    print_safe(out, text ? text : column->name);
+    free(text);
+}

@@ -1,0 +1,96 @@
+/* terminal.c: see terminal.h. */
+#include "terminal.h"
+
+#include "line.h"
+#include "output.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    NOTE_MAX = 64
+};
+
+/* A change with what its line shows. */
+typedef struct change {
+    target *target;
+    const ki_columns *columns;
+    const ki_event *event;
+    change_type type;
+    row before, after;
+    diff diff; /* of an update */
+} change;
+
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static ki_status read_change(change *c, ki_error *err) {
+    const ki_event *event = c->event;
+    int64_t now = now_ms();
+    ki_status status = row_read(&c->after, c->columns, event->obj, now, err);
+    if (!status && event->old)
+        status = row_read(&c->before, c->columns, event->old, now, err);
+    if (!status && event->old)
+        status = diff_read(event->old, event->obj, &c->diff, err);
+    return status;
+}
+
+/* Writes what follows the changes: " (resync)", " (after 2 heartbeats)". */
+static void write_note(const change *c, char text[NOTE_MAX]) {
+    size_t heartbeats = c->target->heartbeats;
+    text[0] = '\0';
+    if (c->event->final_state_unknown)
+        snprintf(text, NOTE_MAX, " (deleted while not watched)");
+    else if (c->event->is_resync)
+        snprintf(text, NOTE_MAX, " (resync)");
+    else if (heartbeats)
+        snprintf(text, NOTE_MAX, " (after %zu heartbeat%s)", heartbeats, heartbeats == 1 ? "" : "s");
+}
+
+/* Prints the change as a line. Returns false if out of memory. */
+static bool print_change(const change *c, bool is_wide) {
+    char clock[LINE_CLOCK_MAX], note[NOTE_MAX], *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    line_clock(clock);
+    write_note(c, note);
+    const change_line line = { .type = c->type,
+                               .clock = clock,
+                               .kind = ki_object_kind(c->event->obj),
+                               .key = ki_object_key(c->event->obj),
+                               .note = note,
+                               .columns = c->columns,
+                               .before = c->event->old ? &c->before : NULL,
+                               .after = &c->after,
+                               .diff = c->event->old ? &c->diff : NULL,
+                               .is_wide = is_wide };
+    bool is_ok = out && change_write(&line, is_wide ? 0 : terminal_width(), out);
+    is_ok = out && fclose(out) == 0 && is_ok;
+    if (is_ok)
+        puts(text);
+    free(text);
+    return is_ok;
+}
+
+bool terminal_show(const terminal *to, target *t, const ki_event *event, change_type type) {
+    session *s = t->session;
+    change c = { .target = t, .columns = to->columns[t - s->targets], .event = event, .type = type };
+    ki_error err = KI_ERROR_INIT;
+    ki_status status = read_change(&c, &err);
+    bool is_heartbeat = !status && event->old && !event->is_resync && diff_is_heartbeat(&c.diff);
+    bool is_shown = !is_heartbeat || s->options->verbose;
+    if (!status && is_shown && !print_change(&c, to->is_wide))
+        status = KI_ERR_NO_MEMORY;
+    if (status) {
+        say(s->command, "%s: %s", ki_object_key(event->obj),
+            err.code ? ki_error_message(&err) : ki_status_name(status));
+        session_end(s, EXIT_FAILED);
+    }
+    t->heartbeats = is_shown ? 0 : t->heartbeats + 1;
+    row_clear(&c.before);
+    row_clear(&c.after);
+    return is_shown;
+}
