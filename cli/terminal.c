@@ -2,6 +2,7 @@
 #include "terminal.h"
 
 #include "line.h"
+#include "lines/event_line.h"
 #include "output.h"
 
 #include <stdlib.h>
@@ -67,7 +68,12 @@ static bool print_change(const change *c, bool is_wide) {
                                .after = &c->after,
                                .diff = c->event->old ? &c->diff : NULL,
                                .is_wide = is_wide };
-    bool is_ok = out && change_write(&line, is_wide ? 0 : terminal_width(), out);
+    size_t width = is_wide ? 0 : terminal_width();
+    bool is_event = is_event_resource(&c->target->resource);
+    bool shows_namespace = c->target->session->options->all_namespaces;
+    bool is_ok =
+        out && (is_event ? event_write(&line, shows_namespace ? ki_object_namespace(c->event->obj) : NULL, width, out)
+                         : change_write(&line, width, out));
     is_ok = out && fclose(out) == 0 && is_ok;
     if (is_ok)
         puts(text);

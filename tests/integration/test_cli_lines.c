@@ -244,3 +244,17 @@ COMMAND_TEST(wide_lines_on_a_terminal_are_whole) {
                                    "status.podIPs: + 10.0.0.1");
     end_screen(&s);
 }
+
+#define BACK_OFF(count) \
+    "{\"metadata\":{\"name\":\"a.1\",\"namespace\":\"x\"},\"type\":\"Warning\",\"reason\":\"BackOff\",\"message\":" \
+    "\"restarting\\u001b[2J\",\"involvedObject\":{\"kind\":\"Pod\",\"name\":\"a\"},\"count\":" count "}"
+
+COMMAND_TEST(events_on_a_terminal_are_lines_of_kubectl) {
+    screen s;
+    put(KI_EVENTS, BACK_OFF("1"));
+    watch_on_terminal(&s, 80, "events", "--changes-only");
+    screen_line(&s, "synced, ");
+    put(KI_EVENTS, BACK_OFF("2"));
+    assert_string_equal(screen_line(&s, "~ ") + 11, "Warning  BackOff  pod/a  restarting?[2J (x2)");
+    end_screen(&s);
+}

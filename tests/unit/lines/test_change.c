@@ -1,5 +1,5 @@
 /* The lines of watch on a terminal: each case is an object before and after, a width and the line. */
-#include "cli/lines/change.h"
+#include "cli/lines/event_line.h"
 #include "cli/output.h"
 #include "tests/support/make_object.h"
 #include "tests/support/test.h"
@@ -55,7 +55,10 @@ static char *line_of(const shown *of, change_type type, const char *note) {
                                .after = &after_row,
                                .diff = before ? &d : NULL,
                                .is_wide = of->is_wide };
-    assert_true(change_write(&line, of->width, out));
+    if (is_event_resource(of->resource))
+        assert_true(event_write(&line, ki_object_namespace(after), of->width, out));
+    else
+        assert_true(change_write(&line, of->width, out));
     assert_int_equal(fclose(out), 0);
     row_clear(&before_row);
     row_clear(&after_row);
@@ -192,4 +195,35 @@ TEST(nothing_of_an_object_reaches_the_terminal_raw) {
     const shown of = { KI_PODS, POD("a\\u001b[2J", "n1", "web:1", "'phase':'\\u202eA'"),
                        POD("a\\u001b[2J", "n1", "\\u001b]0;t\\u0007", "'phase':'\\u200fB\\u009b'"), 0, false };
     assert_line(&of, CHANGE_MODIFIED, "", "~ 18:45:55 pod shop/a?[2J  STATUS ???A → ???B??  image: web:1 →  ]0;t ");
+}
+
+#define EVENT(type, message, count) \
+    "{'apiVersion':'v1','kind':'Event','metadata':{'name':'a.1','namespace':'shop'},'type':'" type \
+    "','reason':'BackOff','involvedObject':{'kind':'Pod','name':'cart-7d'},'message':'" message "','count':" count "}"
+#define LONG_MESSAGE "Back-off restarting failed container"
+
+TEST(an_event_is_a_line_of_kubectl) {
+    static const struct {
+        shown of;
+        const char *line;
+    } rows[] = {
+        { { KI_EVENTS, NULL, EVENT("Normal", "Started", "1"), 0, false },
+          "~ 18:45:55 shop  Normal   BackOff  pod/cart-7d  Started" },
+        { { KI_EVENTS, EVENT("Warning", LONG_MESSAGE, "11"), EVENT("Warning", LONG_MESSAGE, "12"), 0, false },
+          "~ 18:45:55 shop  Warning  BackOff  pod/cart-7d  Back-off restarting failed container (x12)" },
+        /* the message is cut, and the count stays */
+        { { KI_EVENTS, NULL, EVENT("Warning", LONG_MESSAGE, "12"), 80, false },
+          "~ 18:45:55 shop  Warning  BackOff  pod/cart-7d  Back-off restarting faile… (x12)" },
+        { { KI_EVENTS, NULL, EVENT("Warning", LONG_MESSAGE, "12"), 60, false },
+          "~ Warning  BackOff  pod/cart-7d  Back-off restarting … (x12)" },
+        { { KI_EVENTS, NULL, EVENT("Warning", LONG_MESSAGE, "12"), 40, false },
+          "~ BackOff  pod/cart-7d  Back-off … (x12)" },
+        { { KI_EVENTS, NULL, EVENT("Warning", LONG_MESSAGE, "12"), 20, false }, "~ BackOff  pod/cart…" },
+        { { KI_EVENTS, NULL, EVENT("Warning", "\\u001b[2J\\nline", "1"), 0, false },
+          "~ 18:45:55 shop  Warning  BackOff  pod/cart-7d  ?[2J..." },
+        { { KI_EVENTS, NULL, EVENT("Warning", "m", "2"), 0, true },
+          "~ 18:45:55 shop  Warning  BackOff  pod/cart-7d  m  <unknown>  a.1 (x2)" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_line(&rows[i].of, CHANGE_MODIFIED, "", rows[i].line);
 }
