@@ -341,7 +341,8 @@ const char *flags_output_formats(const cli_command *command) {
     if (command == &command_watch)
         return "line wide json yaml name jsonpath= jsonpath-file= custom-columns= custom-columns-file=";
     if (command == &command_get)
-        return "wide json yaml name jsonpath= jsonpath-file= custom-columns= custom-columns-file=";
+        return "wide json jsonl yaml name jsonpath= jsonpath-file= jsonpath-as-json= custom-columns= "
+               "custom-columns-file=";
     return "text json"; /* doctor */
 }
 

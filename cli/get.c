@@ -188,8 +188,8 @@ static int run_get(const options *o) {
 
 static const flag flags[] = {
     FLAG("output", 'o', FLAG_TEXT, output, "FORMAT",
-         "wide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE,\ncustom-columns=HEADER:PATH,..., "
-         "custom-columns-file=FILE"),
+         "wide, json, jsonl (a line for each object), yaml, name, jsonpath=TEMPLATE,\njsonpath-file=FILE, "
+         "jsonpath-as-json=TEMPLATE, custom-columns=HEADER:PATH,...,\ncustom-columns-file=FILE"),
     FLAG("show-managed-fields", 0, FLAG_BOOL, show_managed_fields, NULL, "print metadata.managedFields too"),
     FLAG("no-headers", 0, FLAG_BOOL, no_headers, NULL, "print tables without headers"),
     FLAG("sort-by", 0, FLAG_TEXT, sort_by, "PATH", "sort by this field: .metadata.creationTimestamp"),

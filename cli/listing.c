@@ -1,6 +1,7 @@
 /* listing.c: see listing.h. */
 #include "listing.h"
 
+#include "json.h"
 #include "output.h"
 #include "sort.h"
 
@@ -163,21 +164,41 @@ static ki_status write_list(const listing *l, FILE *out, const ki_object *const 
     return status;
 }
 
-static ki_status print_templates(listing *l, const ki_object *const *objects, size_t count, ki_error *err) {
+/* Prints each object for itself. */
+static ki_status print_each(listing *l, const ki_object *const *objects, size_t count, ki_error *err) {
+    ki_status status = KI_OK;
+    for (size_t i = 0; i < count && !status; i++) {
+        ki_value json = KI_VALUE_INIT;
+        status = ki_object_json(objects[i], &json, err);
+        if (!status)
+            status = printer_print(l->printer, json.text, json.text_size, err);
+        ki_value_clear(&json);
+    }
+    printer_flush(l->printer);
+    return status;
+}
+
+/* Prints a List as kubectl does, an object at a time. */
+static ki_status print_json_list(const ki_object *const *objects, size_t count, ki_error *err) {
+    ki_status status = KI_OK;
+    printf("{\n    \"apiVersion\": \"v1\",\n    \"items\": [");
+    for (size_t i = 0; i < count && !status; i++) {
+        ki_value json = KI_VALUE_INIT;
+        status = ki_object_json(objects[i], &json, err);
+        printf("%s\n%*s", i ? "," : "", 2 * JSON_INDENT, "");
+        if (!status)
+            status = json_print(json.text, json.text_size, 2, err);
+        ki_value_clear(&json);
+    }
+    printf("%s],\n    \"kind\": \"List\",\n    \"metadata\": {\n        \"resourceVersion\": \"\"\n    }\n}\n",
+           count ? "\n    " : "");
+    return status;
+}
+
+/* Prints the List of all objects, or the object that was named, with a template or as YAML. */
+static ki_status print_whole(listing *l, const ki_object *const *objects, size_t count, ki_error *err) {
     char *text = NULL;
     size_t size = 0;
-    if (l->printer->format == FORMAT_COLUMNS) { /* one row for each object: needs no List */
-        ki_status status = KI_OK;
-        for (size_t i = 0; i < count && !status; i++) {
-            ki_value json = KI_VALUE_INIT;
-            status = ki_object_json(objects[i], &json, err);
-            if (!status)
-                status = printer_print(l->printer, json.text, json.text_size, err);
-            ki_value_clear(&json);
-        }
-        printer_flush(l->printer);
-        return status;
-    }
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return KI_ERR_NO_MEMORY;
@@ -188,6 +209,25 @@ static ki_status print_templates(listing *l, const ki_object *const *objects, si
         status = printer_print(l->printer, text, size, err);
     free(text);
     return status;
+}
+
+static ki_status print_objects(listing *l, const ki_object *const *objects, size_t count, ki_error *err) {
+    switch (l->printer->format) {
+    case FORMAT_NAME:
+        for (size_t i = 0; i < count; i++) {
+            print_object_name(objects[i]);
+            putchar('\n');
+        }
+        return KI_OK;
+    case FORMAT_JSON:
+        return session_is_single(l->session) ? print_each(l, objects, count, err)
+                                             : print_json_list(objects, count, err);
+    case FORMAT_JSONL:
+    case FORMAT_COLUMNS: /* one row for each object: needs no List */
+        return print_each(l, objects, count, err);
+    default:
+        return print_whole(l, objects, count, err);
+    }
 }
 
 /* Joins the objects of `count` lists. The objects are borrowed from the lists; the caller frees the array. */
@@ -261,17 +301,8 @@ static ki_status print_lists(listing *l, ki_object_list *lists, size_t *count, k
         return KI_ERR_NO_MEMORY;
     if (sort_by && all.count)
         status = sort_objects(all.objects, all.count, sort_by, err);
-    if (!status && l->printer->format == FORMAT_JSON) {
-        status = write_list(l, stdout, all.objects, all.count, err);
-        putchar('\n');
-    } else if (!status && l->printer->format == FORMAT_NAME) {
-        for (size_t i = 0; i < all.count; i++) {
-            print_object_name(all.objects[i]);
-            putchar('\n');
-        }
-    } else if (!status) {
-        status = print_templates(l, all.objects, all.count, err);
-    }
+    if (!status)
+        status = print_objects(l, all.objects, all.count, err);
     free(all.objects);
     return status;
 }

@@ -1,6 +1,7 @@
 /* printer.c: see printer.h. */
 #include "printer.h"
 
+#include "json.h"
 #include "output.h"
 
 #include <errno.h>
@@ -131,13 +132,15 @@ static int set_format(printer *p, const options *o) {
     static const struct {
         const char *name;
         format format;
-    } plain[] = { { "line", FORMAT_LINE },
-                  { "wide", FORMAT_WIDE },
-                  { "json", FORMAT_JSON },
-                  { "yaml", FORMAT_YAML },
-                  { "name", FORMAT_NAME } };
+    } plain[] = { { "line", FORMAT_LINE },   { "wide", FORMAT_WIDE }, { "json", FORMAT_JSON },
+                  { "jsonl", FORMAT_JSONL }, { "yaml", FORMAT_YAML }, { "name", FORMAT_NAME } };
     const char *text = o->output ? o->output : "line";
     const char *rest = NULL;
+    bool is_watch = strcmp(p->command, "watch") == 0;
+    if (is_watch && (strcmp(text, "jsonl") == 0 || begins(text, "jsonpath-as-json", &rest))) {
+        say(p->command, "-o %.16s is a format of get; -o json prints a line for each change", text);
+        return EXIT_USAGE;
+    }
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
         if (strcmp(text, plain[i].name) != 0)
             continue;
@@ -155,6 +158,10 @@ static int set_format(printer *p, const options *o) {
         p->format = FORMAT_JSONPATH;
         return open_path(p, o, text[8] ? rest : NULL);
     }
+    if (begins(text, "jsonpath-as-json=", &rest) || strcmp(text, "jsonpath-as-json") == 0) {
+        p->format = FORMAT_JSONPATH_AS_JSON;
+        return open_path(p, o, text[16] ? rest : NULL);
+    }
     if (begins(text, "custom-columns-file=", &rest)) {
         p->format = FORMAT_COLUMNS;
         return open_columns_file(p, rest);
@@ -167,9 +174,9 @@ static int set_format(printer *p, const options *o) {
         say(p->command, "-o go-template is not supported; use -o jsonpath=... or -o custom-columns=...");
     else
         say(p->command,
-            "-o %s is not a format; use %swide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, "
+            "-o %s is not a format; use %s, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, %s"
             "custom-columns=HEADER:PATH,... or custom-columns-file=FILE",
-            text, strcmp(p->command, "watch") == 0 ? "line, " : "");
+            text, is_watch ? "line, wide, json" : "wide, json, jsonl", is_watch ? "" : "jsonpath-as-json=TEMPLATE, ");
     return EXIT_USAGE;
 }
 
@@ -301,6 +308,17 @@ ki_status printer_print(printer *p, const char *json, size_t size, ki_error *err
         if (!status)
             fwrite(text.data, 1, text.size, stdout);
         ki_jsonpath_text_clear(&text);
+        break;
+    case FORMAT_JSONPATH_AS_JSON:
+        status = json_print_values(p->path, json, size, err);
+        break;
+    case FORMAT_JSON:
+        status = json_print(json, size, 0, err);
+        putchar('\n');
+        break;
+    case FORMAT_JSONL:
+        fwrite(json, 1, size, stdout);
+        putchar('\n');
         break;
     case FORMAT_COLUMNS:
         status = add_row(p, json, size, err);

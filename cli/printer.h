@@ -1,5 +1,5 @@
-/* printer.h: the formats of -o that watch and get share: json, yaml, name, jsonpath and custom-columns, as in
- * kubectl. */
+/* printer.h: the formats of -o that watch and get share, as in kubectl: json, yaml, name, jsonpath, jsonpath-as-json and
+ * custom-columns; and get's jsonl. */
 #ifndef CLI_PRINTER_H
 #define CLI_PRINTER_H
 
@@ -14,9 +14,11 @@ typedef enum format {
     FORMAT_LINE, /* a line of watch, a table of get */
     FORMAT_WIDE, /* the same with more columns */
     FORMAT_JSON,
+    FORMAT_JSONL, /* an object a line */
     FORMAT_YAML,
     FORMAT_NAME,
     FORMAT_JSONPATH,
+    FORMAT_JSONPATH_AS_JSON,
     FORMAT_COLUMNS
 } format;
 
@@ -29,7 +31,7 @@ typedef struct printer {
     format format;
     bool no_headers;
     size_t count;       /* objects printed so far */
-    ki_jsonpath *path;  /* the template of FORMAT_JSONPATH */
+    ki_jsonpath *path;  /* the template of FORMAT_JSONPATH and FORMAT_JSONPATH_AS_JSON */
     ki_jsonpath *value; /* the template "{@}", which prints numbers as Go does */
     ki_jsonpath *columns[COLUMNS_MAX];
     char *headers[COLUMNS_MAX];
@@ -39,7 +41,7 @@ typedef struct printer {
 
 /* Parses the value of -o. Returns EXIT_USAGE, with a message on stderr, if it is not a format. */
 int printer_open(printer *p, const char *command, const options *o);
-/* Prints an object or a List in JSON as yaml, jsonpath or custom-columns. printer_flush prints the rows of
+/* Prints an object or a List in JSON in the format, which is not name or a table. printer_flush prints the rows of
  * custom-columns. */
 ki_status printer_print(printer *p, const char *json, size_t size, ki_error *err);
 /* Prints the rows added so far. Later rows have the widths of these columns, or wider ones. */

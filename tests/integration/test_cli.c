@@ -520,7 +520,7 @@ CLI_TEST(control_characters_in_names_are_not_printed) {
 }
 
 CLI_TEST(get_of_a_name_is_that_object_or_not_found) {
-    run("get node " NODE_1 " -o json --server URL");
+    run("get node " NODE_1 " -o jsonl --server URL");
     const char *line = ki_process_line(&program);
     assert_non_null(line);
     yyjson_doc *doc = yyjson_read(line, strlen(line), 0);
@@ -661,13 +661,13 @@ CLI_TEST(yaml_means_what_it_means_to_kubectl) {
     memset(&program, 0, sizeof program);
     program.pid = program.in = program.out = program.err = -1;
 
-    snprintf(words, sizeof words, "get pod two -n x -o json --server %s", url);
+    snprintf(words, sizeof words, "get pod two -n x -o jsonl --server %s", url);
     run(words);
     assert_non_null(ki_process_expect(&program,
                                       "\"spec\":{\"mode\":420,\"on\":true,\"none\":null,\"ratio\":1.5,\"negative\":-7,"
                                       "\"version\":\"1.2.3\",\"text\":\"a\\nb\\n\"}"));
     assert_ends(0);
-    snprintf(words, sizeof words, "get configmap one -o json --server %s", url);
+    snprintf(words, sizeof words, "get configmap one -o jsonl --server %s", url);
     run(words);
     assert_non_null(ki_process_expect(&program, "\"annotations\":{\"a\":\"1\",\"b\":\"true\"}"));
     assert_ends(0);

@@ -140,7 +140,7 @@ COMMAND_TEST(templates_come_from_files_too) {
 COMMAND_TEST(what_is_wrong_with_a_format_is_said) {
     static const format_row rows[] = {
         { "go-template={{.x}}", "go-template is not supported" },
-        { "toml", "use wide, json, yaml" },
+        { "toml", "use wide, json, jsonl, yaml" },
         { "jsonpath", "needs a template" },
         { "jsonpath={.a", "unclosed action at position 2" },
         { "custom-columns", "no custom columns given" },
@@ -359,7 +359,7 @@ COMMAND_TEST(every_change_after_synced_is_newer_than_its_version) {
 
 COMMAND_TEST(an_unknown_format_suggests_what_the_help_lists) {
     COMMAND_RUN("get", "pods", "-o", "jsn", "--server", "URL");
-    command_says("-o jsn is not a format; use wide, json, yaml");
+    command_says("-o jsn is not a format; use wide, json, jsonl, yaml");
     command_ends(2);
     COMMAND_RUN("watch", "pods", "-o", "jsn", "--server", "URL");
     command_says("-o jsn is not a format; use line, wide, json, yaml");

@@ -130,3 +130,96 @@ COMMAND_TEST(a_chunk_size_is_the_size_of_a_page) {
     put_config_maps();
     CHECK_HABITS(rows);
 }
+
+static void put_words(void) {
+    put(KI_CONFIGMAPS,
+        "{\"metadata\":{\"name\":\"w\",\"namespace\":\"x\"},\"data\":{\"z\":\"<b>&\\u2028\\u0001\\t\\u00e9\\\"\\\\\","
+        "\"a\":\"{\\\"k\\\":[1,{}]}\"},\"numbers\":[1,-2.50,1e21,[],{},true,null]}");
+}
+
+COMMAND_TEST(json_is_indented_as_kubectls) {
+    static const char *const lines[] = { "{",
+                                         "    \"apiVersion\": \"v1\",",
+                                         "    \"data\": {",
+                                         "        \"a\": \"{\\\"k\\\":[1,{}]}\",",
+                                         "        \"z\": \"\\u003cb\\u003e\\u0026\\u2028\\u0001\\t\u00e9\\\"\\\\\"",
+                                         "    },",
+                                         "    \"kind\": \"ConfigMap\",",
+                                         "    \"metadata\": {",
+                                         NULL,
+                                         "        \"name\": \"w\",",
+                                         "        \"namespace\": \"x\",",
+                                         NULL,
+                                         NULL,
+                                         "    },",
+                                         "    \"numbers\": [",
+                                         "        1,",
+                                         "        -2.5,",
+                                         "        1e+21,",
+                                         "        [],",
+                                         "        {},",
+                                         "        true,",
+                                         "        null",
+                                         "    ]",
+                                         "}" };
+    put_words();
+    run_words("get configmap w -n x -o json");
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        const char *line = ki_process_line(&command);
+        assert_non_null(line);
+        if (lines[i]) /* else the time, the version or the uid */
+            assert_string_equal(line, lines[i]);
+    }
+    assert_null(ki_process_line(&command));
+    command_ends(0);
+}
+
+COMMAND_TEST(several_objects_are_a_list_or_a_line_each) {
+    static const habit rows[] = {
+        { "get secrets -n x -o json",
+          "{\n    \"apiVersion\": \"v1\",\n    \"items\": [],\n    \"kind\": \"List\",\n    \"metadata\": {\n"
+          "        \"resourceVersion\": \"\"\n    }\n}\n",
+          NULL, 0 },
+        { "get secrets -n x -o jsonl", "", NULL, 0 },
+        { "watch secrets -n x -o jsonl", "", "jsonl is a format of get; -o json prints a line for each change", 2 },
+    };
+    CHECK_HABITS(rows);
+    put_words();
+    put_config_maps();
+    run_words("get configmaps -n x -o json");
+    const char *printed = command_output();
+    const char *begins =
+        "{\n    \"apiVersion\": \"v1\",\n    \"items\": [\n        {\n            \"apiVersion\": \"v1\",\n";
+    assert_memory_equal(printed, begins, strlen(begins));
+    assert_non_null(
+        strstr(printed, "\n        },\n        {\n            \"apiVersion\": \"v1\",\n            \"data\": {},\n"));
+    const char *ends = "\n        }\n    ],\n    \"kind\": \"List\",\n    \"metadata\": {\n        "
+                       "\"resourceVersion\": \"\"\n    }\n}\n";
+    assert_string_equal(printed + strlen(printed) - strlen(ends), ends);
+    command_ends(0);
+    run_words("get configmaps -n x -o jsonl");
+    size_t count = 0;
+    for (const char *line; (line = ki_process_line(&command)); count++)
+        assert_non_null(strstr(line, "\"kind\":\"ConfigMap\""));
+    assert_int_equal(count, 3);
+    command_ends(0);
+}
+
+COMMAND_TEST(values_of_a_path_can_be_json) {
+    static const habit rows[] = {
+        { "get configmaps -n x -o jsonpath-as-json={.items[*].metadata.name}",
+          "[\n    \"one\",\n    \"two\",\n    \"w\"\n]\n", NULL, 0 },
+        { "get configmap w -n x -o jsonpath-as-json={.numbers}",
+          "[\n    [\n        1,\n        -2.5,\n        1e+21,\n        [],\n        {},\n        true,\n        "
+          "null\n    ]\n]\n",
+          NULL, 0 },
+        { "get configmap w -n x -o jsonpath-as-json={.numbers[*]}",
+          "[\n    1,\n    -2.5,\n    1e+21,\n    [],\n    {},\n    true,\n    null\n]\n", NULL, 0 },
+        { "get configmap w -n x -o jsonpath-as-json={.nothing}", "[]\n", NULL, 0 },
+        { "get configmap w -n x -o jsonpath-as-json={.", "", "error parsing {.", 2 },
+        { "watch configmap w -n x -o jsonpath-as-json={.data}", "", "is a format of get", 2 },
+    };
+    put_config_maps();
+    put_words();
+    CHECK_HABITS(rows);
+}
