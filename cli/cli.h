@@ -75,6 +75,7 @@ typedef struct options {
     int64_t timeout_ms;
     int64_t request_timeout_ms;
     int64_t resync_ms;
+    bool all_objects;
     bool changes_only;
     bool until_synced;
     bool memory;

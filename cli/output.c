@@ -177,12 +177,15 @@ size_t display_fitting(const char *text, size_t width) {
     return strlen(text);
 }
 
+void display_cut(const char *text, size_t width, FILE *out) {
+    size_t fitting = width ? display_fitting(text, width) : strlen(text);
+    fwrite(text, 1, fitting, out);
+    if (text[fitting])
+        fprintf(out, "%s\342\200\246", colour_text(stdout, COLOUR_NONE));
+}
+
 void output_line(const char *text) {
-    size_t width = terminal_width(), size = strlen(text);
-    size_t shown = width > 1 ? display_fitting(text, width) : size;
-    fwrite(text, 1, shown, stdout);
-    if (shown < size)
-        printf("%s\342\200\246", colour_text(stdout, COLOUR_NONE));
+    display_cut(text, terminal_width(), stdout);
     putchar('\n');
 }
 

@@ -42,6 +42,8 @@ size_t width_of(const char *text);
 size_t display_width(const char *text);
 /* Returns how many bytes of such a text fit into `width` columns. If not all do, one column is left for "…". */
 size_t display_fitting(const char *text, size_t width);
+/* Writes such a text, with "…" at its end if it does not fit into `width` columns (0: any width). */
+void display_cut(const char *text, size_t width, FILE *out);
 /* Returns the width of stdout's terminal; 0 if stdout is not a terminal or its width is unknown. */
 size_t terminal_width(void);
 /* Prints a line on stdout, cut to the width of a terminal. The text can contain our colours. */

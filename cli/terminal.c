@@ -81,15 +81,35 @@ static bool print_change(const change *c, bool is_wide) {
     return is_ok;
 }
 
-bool terminal_show(const terminal *to, target *t, const ki_event *event, change_type type) {
+/* Returns true for an initial object without a line of its own. */
+static bool is_only_counted(const change *c) {
+    return c->event->is_in_initial_list && !c->target->name && !c->target->session->options->all_objects;
+}
+
+static bool count_change(terminal *to, const change *c) {
+    bool is_event = is_event_resource(&c->target->resource);
+    const condition one = condition_of(c->columns, &c->after, is_event);
+    return tally_add(&to->tallies[c->target - c->target->session->targets], &one);
+}
+
+/* Returns false for a heartbeat that is not shown. */
+static bool show_change(terminal *to, const change *c, ki_status *ret_status) {
+    bool is_heartbeat = c->event->old && !c->event->is_resync && diff_is_heartbeat(&c->diff);
+    bool is_shown = !is_heartbeat || c->target->session->options->verbose, is_ok = true;
+    if (is_only_counted(c))
+        is_ok = count_change(to, c);
+    else if (is_shown)
+        is_ok = print_change(c, to->is_wide);
+    *ret_status = is_ok ? KI_OK : KI_ERR_NO_MEMORY;
+    return is_shown;
+}
+
+bool terminal_show(terminal *to, target *t, const ki_event *event, change_type type) {
     session *s = t->session;
     change c = { .target = t, .columns = to->columns[t - s->targets], .event = event, .type = type };
     ki_error err = KI_ERROR_INIT;
     ki_status status = read_change(&c, &err);
-    bool is_heartbeat = !status && event->old && !event->is_resync && diff_is_heartbeat(&c.diff);
-    bool is_shown = !is_heartbeat || s->options->verbose;
-    if (!status && is_shown && !print_change(&c, to->is_wide))
-        status = KI_ERR_NO_MEMORY;
+    bool is_shown = !status && show_change(to, &c, &status);
     if (status) {
         say(s->command, "%s: %s", ki_object_key(event->obj),
             err.code ? ki_error_message(&err) : ki_status_name(status));
@@ -99,4 +119,17 @@ bool terminal_show(const terminal *to, target *t, const ki_event *event, change_
     row_clear(&c.before);
     row_clear(&c.after);
     return is_shown;
+}
+
+void terminal_show_initial(terminal *to, const target *t) {
+    size_t index = (size_t)(t - t->session->targets);
+    if (to->tallies[index].objects)
+        tally_write(&to->tallies[index], t->resource.plural, columns_have_ready(to->columns[index]),
+                    to->is_wide ? 0 : terminal_width(), stdout);
+    tally_clear(&to->tallies[index]);
+}
+
+void terminal_close(terminal *to) {
+    for (size_t i = 0; i < TARGETS_MAX; i++)
+        tally_clear(&to->tallies[i]);
 }

@@ -27,6 +27,10 @@ static watch *watch_of(const target *t) {
     return t->session->user;
 }
 
+static bool has_lines(const watch *w) {
+    return (w->printer.format == FORMAT_LINE || w->printer.format == FORMAT_WIDE) && !w->session.options->exec;
+}
+
 /* ---- printing ---- */
 
 static const char *const type_names[] = { "ADDED", "MODIFIED", "DELETED" };
@@ -207,6 +211,10 @@ static void on_synced(ki_informer *informer, void *user) {
     if (!s->options->quiet)
         say(s->command, "%s: synced, %s object%s", session_label(t, label), with_commas(t->initial, count),
             t->initial == 1 ? "" : "s");
+    if (has_lines(watch_of(t)) && is_terminal(stdout)) {
+        terminal_show_initial(&watch_of(t)->terminal, t);
+        flush(s);
+    }
     if (!session_has_synced(s))
         return;
     if (s->options->memory) {
@@ -257,8 +265,7 @@ static int add_parts(watch *w) {
 static int read_columns(session *s) {
     watch *w = s->user;
     ki_error err = KI_ERROR_INIT;
-    bool has_lines = (w->printer.format == FORMAT_LINE || w->printer.format == FORMAT_WIDE) && !s->options->exec;
-    if (!has_lines || definitions_read(s, w->columns, &err) == KI_OK)
+    if (!has_lines(w) || definitions_read(s, w->columns, &err) == KI_OK)
         return EXIT_OK;
     say("watch", "%s", ki_error_message(&err));
     return EXIT_FAILED;
@@ -287,7 +294,8 @@ static int run_watch(const options *o) {
         return EXIT_USAGE;
     }
     int status = printer_open(&w.printer, "watch", o);
-    w.terminal = (terminal){ .session = s, .columns = w.columns, .is_wide = w.printer.format == FORMAT_WIDE };
+    w.terminal.columns = w.columns;
+    w.terminal.is_wide = w.printer.format == FORMAT_WIDE;
     if (status == EXIT_OK)
         status = session_set_resources(s, o->arguments);
     if (status == EXIT_OK)
@@ -300,6 +308,7 @@ static int run_watch(const options *o) {
         status = EXIT_FAILED; /* each failure has been printed */
     exec_free(w.session.exec);
     ki_status_server_free(w.status);
+    terminal_close(&w.terminal);
     definitions_free(w.columns);
     session_close(s);
     printer_close(&w.printer);
@@ -315,6 +324,8 @@ static const flag flags[] = {
     FLAG("no-headers", 0, FLAG_BOOL, no_headers, NULL, "print custom-columns without headers"),
     FLAG("allow-missing-template-keys", 0, FLAG_BOOL, allow_missing_keys, NULL,
          "print nothing for a missing field (default true)"),
+    FLAG("all", 0, FLAG_BOOL, all_objects, NULL,
+         "print a line for each initial object, also on a terminal, where a table counts them"),
     FLAG("changes-only", 0, FLAG_BOOL, changes_only, NULL, "do not print the initial objects"),
     FLAG("until-synced", 0, FLAG_BOOL, until_synced, NULL, "end once the initial objects are printed"),
     FLAG("memory", 0, FLAG_BOOL, memory, NULL, "print where the memory of the initial objects is, and end"),

@@ -186,14 +186,6 @@ static size_t compose(const change_line *c, const layout *with, const char *key,
     return size;
 }
 
-/* Writes a line, cut at its end if it does not fit. */
-static void write_cut(const char *text, size_t width, FILE *out) {
-    size_t fitting = width ? display_fitting(text, width) : strlen(text);
-    fwrite(text, 1, fitting, out);
-    if (text[fitting])
-        fprintf(out, "%s…", colour_text(stdout, COLOUR_NONE));
-}
-
 /* Returns a layout that shows what changed: the other field, if no column did. */
 static layout layout_of(const change_line *c, const layout *with) {
     layout own = *with;
@@ -226,7 +218,7 @@ static bool write_with(const change_line *c, const layout *with, const char *key
         excess = is_ok ? excess_of(text, before_other, with, width) : 0;
         bool can_shorten = round == 0 && excess && key_max > with->key_min;
         if (is_ok && !can_shorten && (!excess || forced))
-            write_cut(text, width, out);
+            display_cut(text, width, out);
         free(text);
         if (!can_shorten)
             break;

@@ -76,10 +76,7 @@ static size_t least_width(const change_line *c, const char *text, const char *en
 static void write_cut(const char *text, const char *end, size_t width, FILE *out) {
     size_t own = display_width(end), left = width > own ? width - own : 0;
     bool has_room = left > MESSAGE_MIN;
-    size_t fitting = width ? display_fitting(text, has_room ? left : width) : strlen(text);
-    fwrite(text, 1, fitting, out);
-    if (text[fitting])
-        fprintf(out, "%s…", colour_text(stdout, COLOUR_NONE));
+    display_cut(text, has_room ? left : width, out);
     if (!width || has_room)
         fputs(end, out);
 }

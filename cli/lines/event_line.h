@@ -8,8 +8,8 @@
 
 /* Returns true for the resource events, of the core group or of events.k8s.io. */
 bool is_event_resource(const ki_resource *resource);
-/* Writes the line of an Event as change_write. `namespace_name` is printed first; NULL: not printed. A narrow line lacks
- * in this order: the end of the message, the time and the namespace, the type. */
+/* Writes the line of an Event, as change_write. `namespace_name` is printed first; NULL: not printed. A narrow line
+ * lacks in this order: the end of the message, the time and the namespace, the type. */
 bool event_write(const change_line *c, const char *namespace_name, size_t width, FILE *out);
 
 #endif

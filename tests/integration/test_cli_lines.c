@@ -234,11 +234,9 @@ COMMAND_TEST(wide_lines_on_a_terminal_are_whole) {
     screen s;
     put(KI_PODS, READY_POD("false", ""));
     watch_on_terminal(&s, 20, "pods", "-owide");
-    const char *line = screen_line(&s, "+ ");
-    assert_string_equal(line + 11, "pod x/a  READY 0/1  STATUS Running  RESTARTS 0  NODE n1");
     screen_line(&s, "synced, ");
     put(KI_PODS, READY_POD("true", ",\"podIP\":\"10.0.0.1\",\"podIPs\":[{\"ip\":\"10.0.0.1\"}]"));
-    line = screen_line(&s, "~ ");
+    const char *line = screen_line(&s, "~ ");
     assert_string_equal(line + 11, "pod x/a  READY 0/1 → 1/1  STATUS Running  IP (none) → 10.0.0.1  "
                                    "status.containerStatuses[c].ready: false → true, status.podIP: (none) → 10.0.0.1, "
                                    "status.podIPs: + 10.0.0.1");
@@ -248,6 +246,33 @@ COMMAND_TEST(wide_lines_on_a_terminal_are_whole) {
 #define BACK_OFF(count) \
     "{\"metadata\":{\"name\":\"a.1\",\"namespace\":\"x\"},\"type\":\"Warning\",\"reason\":\"BackOff\",\"message\":" \
     "\"restarting\\u001b[2J\",\"involvedObject\":{\"kind\":\"Pod\",\"name\":\"a\"},\"count\":" count "}"
+
+COMMAND_TEST(a_terminal_counts_the_initial_objects_by_their_status) {
+    screen s;
+    put(KI_PODS, READY_POD("true", ""));
+    put(KI_PODS, "{\"metadata\":{\"name\":\"b\",\"namespace\":\"x\"},\"spec\":{\"containers\":[{\"name\":\"c\"}]},"
+                 "\"status\":{\"phase\":\"Pending\"}}");
+    watch_on_terminal(&s, 80, "pods", NULL);
+    screen_line(&s, "synced, 2 objects");
+    assert_string_equal(screen_line(&s, "\n"), "PODS  READY  STATUS");
+    assert_string_equal(screen_line(&s, "\n"), "   1      0  Pending");
+    assert_string_equal(screen_line(&s, "\n"), "   1      1  Running");
+    end_screen(&s);
+
+    watch_on_terminal(&s, 80, "pods", "--all");
+    assert_string_equal(screen_line(&s, "+ ") + 11, "pod x/a  READY 1/1  STATUS Running  RESTARTS 0  NODE n1");
+    assert_string_equal(screen_line(&s, "+ ") + 11, "pod x/b  READY 0/1  STATUS Pending  RESTARTS 0");
+    screen_line(&s, "synced, 2 objects");
+    end_screen(&s);
+}
+
+COMMAND_TEST(a_named_object_has_a_line_on_a_terminal) {
+    screen s;
+    put(KI_PODS, READY_POD("true", ""));
+    watch_on_terminal(&s, 80, "pods/a", NULL);
+    assert_string_equal(screen_line(&s, "+ ") + 11, "pod x/a  READY 1/1  STATUS Running  RESTARTS 0  NODE n1");
+    end_screen(&s);
+}
 
 COMMAND_TEST(events_on_a_terminal_are_lines_of_kubectl) {
     screen s;
