@@ -491,10 +491,13 @@ class Factory(BaseFactory[Informer]):
 
     def _wait(self, operation: Operation) -> Any:
         self._check_may_wait()
-        ended = threading.Event()
-        operation.begin(ended.set)
+        # No threading.Event: Ctrl-C while the wait begins would leave its lock taken, and the thread that sets it stuck.
+        running = threading.Lock()
+        running.acquire()
+        operation.begin(running.release)
+        limit = -1.0 if operation.limit is None else min(operation.limit, threading.TIMEOUT_MAX)
         try:
-            if not ended.wait(operation.limit):
+            if not running.acquire(timeout=limit):
                 operation.expire()
         except BaseException:  # Ctrl-C
             operation.cancel()

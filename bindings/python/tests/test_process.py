@@ -181,6 +181,29 @@ def test_an_exception_of_a_signals_handler_can_come_when_a_wait_has_just_begun(s
     assert (status, output) == (0, "interrupted\n")
 
 
+def test_ctrl_c_while_a_wait_begins_leaves_no_lock_taken(server):
+    status, output = run(
+        server,
+        """
+        def interrupt(frame, event, _argument):
+            if event == "return" and frame.f_code is threading.Condition.__enter__.__code__:
+                sys.setprofile(None)
+                raise KeyboardInterrupt
+
+        factory.start()
+        pods.wait_for_sync(30)
+        sys.setprofile(interrupt)
+        try:
+            pods.wait_for_version("999999", timeout=0.01)
+        except (KeyboardInterrupt, kinformer.Timeout):
+            sys.setprofile(None)
+            print("ended")
+        factory.close()
+        """,
+    )
+    assert (status, output) == (0, "ended\n")
+
+
 def test_ctrl_c_without_close_ends_the_program(server):
     status, output = run(server, "factory.start(); print('waits'); pods.wait_for_version('999999')", signal_at="waits")
     assert status == -signal.SIGINT or status == 130, output
