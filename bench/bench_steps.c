@@ -429,7 +429,8 @@ static void play(ki_queue_kind kind, bool streams, bool with_other, const ki_all
 }
 
 /* A transform that keeps only the name. */
-static ki_status reduce(ki_object *obj, ki_object **ret_obj, void *user) {
+static ki_status reduce(ki_object *obj, ki_object **ret_obj, void *user, ki_error *err) {
+    (void)err;
     char json[160];
     snprintf(json, sizeof json, "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"resourceVersion\":\"%s\"}}",
              ki_object_name(obj), ki_object_namespace(obj), ki_object_resource_version(obj));

@@ -52,8 +52,8 @@ struct record {
 };
 static const ki_field record_fields[] = { KI_FIELD(struct record, text, "text"), KI_FIELD_END };
 
-static ki_status make_record(ki_object *obj, ki_object **ret_obj, void *user) {
-    (void)user;
+static ki_status make_record(ki_object *obj, ki_object **ret_obj, void *user, ki_error *err) {
+    (void)user, (void)err;
     char json[8192];
     const char *name, *value;
     size_t used = (size_t)snprintf(json, sizeof json, "{\"text\":\"namespace=%s pod=%s uid=%s",

@@ -26,8 +26,8 @@ static ki_status index_by_label(const ki_object *obj, ki_index_values *values, v
 }
 
 /* A transform. It removes name, version and uid from the content: the cache stores them elsewhere. */
-static ki_status transform(ki_object *obj, ki_object **ret_obj, void *user) {
-    (void)user;
+static ki_status transform(ki_object *obj, ki_object **ret_obj, void *user, ki_error *err) {
+    (void)user, (void)err;
     const sim_view *view = ki_object_view(obj);
     const char *label = ki_object_label(obj, "app");
     char json[128];

@@ -236,10 +236,10 @@ KI_API size_t ki_registration_pending(ki_registration registration);
  * through `ret_obj`: `obj` itself with one more reference (ki_object_ref), or a new object made by ki_object_with_json,
  * which keeps the key and resource version of `obj`. A write of the whole object (ki_client_update) is of what the
  * transform left: the server then removes what it dropped. After a failure the cache keeps the object's last state
- * (ki_health.unreadable), and a deletion is delivered with that state. A transform cannot drop an object: a selector or
- * a handler's filter does that.
+ * (ki_health.unreadable, with the message of `err`, never NULL), and a deletion is delivered with that state. A
+ * transform cannot drop an object: a selector or a handler's filter does that.
  * Threads: called on the loop; must not block. */
-typedef ki_status (*ki_transform)(ki_object *obj, ki_object **ret_obj, void *user) KI_NOEXCEPT;
+typedef ki_status (*ki_transform)(ki_object *obj, ki_object **ret_obj, void *user, ki_error *err) KI_NOEXCEPT;
 /* Sets the transform. Threads: any. Errors: KI_ERR_STATE (the informer is started). */
 KI_API KI_MUST_CHECK ki_status ki_informer_set_transform(ki_informer *informer, ki_transform transform, void *user,
                                                          ki_error *err);

@@ -311,8 +311,8 @@ ki_health health_of(const stage *s) {
     return health;
 }
 
-ki_status reject_sevens(ki_object *obj, ki_object **ret_obj, void *user) {
-    (void)user;
+ki_status reject_sevens(ki_object *obj, ki_object **ret_obj, void *user, ki_error *err) {
+    (void)user, (void)err;
     const char *version = ki_object_resource_version(obj);
     if (version[strlen(version) - 1] == '7')
         return KI_ERR_INVALID;

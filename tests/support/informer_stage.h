@@ -91,6 +91,6 @@ void expect(observer *h, const char *notes); /* asserts the notes since the last
 void expect_any_order(observer *h, const char *notes);
 ki_health health_of(const stage *s);
 /* A transform that rejects objects whose version ends with 7. */
-ki_status reject_sevens(ki_object *obj, ki_object **ret_obj, void *user);
+ki_status reject_sevens(ki_object *obj, ki_object **ret_obj, void *user, ki_error *err);
 
 #endif

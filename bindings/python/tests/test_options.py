@@ -171,7 +171,8 @@ def test_a_transform_that_fails_is_logged_and_counted_and_said_by_the_health(ser
     server.create_pod("a")
     pods = started(factory, "pods", transform=wrong)
     assert pods.transform_errors == 1
-    assert pods.health.unreadable == 1 and "shop/a" in pods.health.unreadable_message
+    assert pods.health.unreadable == 1
+    assert pods.health.unreadable_message == f"shop/a: transform of shop/a: {message}"
     messages = [record.getMessage() for record in caplog.records if record.exc_info]
     assert messages == [f"the transform of pods in all namespaces failed for shop/a: {message}"]
 

@@ -109,6 +109,9 @@ template <class Function> struct kept {
     /* Calls `code`, which calls the function. Reports an exception, and returns its status. */
     template <class Code> ki_status guarded(const char *name, const Code &code) const noexcept {
         ki_error err = KI_ERROR_INIT;
+        return guarded(name, code, err);
+    }
+    template <class Code> ki_status guarded(const char *name, const Code &code, ki_error &err) const noexcept {
         try {
             code(function);
         } catch (const std::exception &e) {

@@ -66,13 +66,14 @@ public:
      * the state (ki_state_handler). */
     void set_transform(transform_function function) const {
         using box = detail::kept<transform_function>;
-        const auto transform = [](ki_object *obj, ki_object **ret_obj, void *user) noexcept {
-            return box::of_user(user).guarded("transform", [&](const transform_function &called) {
+        const auto transform = [](ki_object *obj, ki_object **ret_obj, void *user, ki_error *err) noexcept {
+            const auto code = [&](const transform_function &called) {
                 const object_ref made = called(obj);
                 if (!made)
                     throw error(KI_ERR_INVALID, "a transform returned no object");
                 *ret_obj = ki_object_ref(made.get());
-            });
+            };
+            return box::of_user(user).guarded("transform", code, *err);
         };
         call(ki_informer_set_transform, informer_, transform, detail::keep(state_, std::move(function)));
     }

@@ -147,11 +147,11 @@ static void on_dropped(ki_object **objects, size_t count, void *user) {
     ki_deferred_add_objects(&feed->informer->deferred, objects, count);
 }
 
-static ki_status transform(ki_object *obj, ki_object **ret_obj, void *user) {
+static ki_status transform(ki_object *obj, ki_object **ret_obj, void *user, ki_error *err) {
     const ki_informer *informer = user;
     ki_callback callback;
     ki_callback_enter(&callback, informer->options.owner);
-    ki_status status = informer->settings.transform.transform(obj, ret_obj, informer->settings.transform.user);
+    ki_status status = informer->settings.transform.transform(obj, ret_obj, informer->settings.transform.user, err);
     ki_callback_leave(&callback);
     return status;
 }

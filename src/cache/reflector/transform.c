@@ -12,10 +12,12 @@ ki_status ki_transform_object(const ki_transform_step *step, ki_object *obj, ki_
         return KI_OK;
     }
     ki_object *changed = NULL;
-    ki_status status = step->transform(obj, &changed, step->user);
+    ki_error cause = KI_ERROR_INIT;
+    ki_status status = step->transform(obj, &changed, step->user, &cause);
     const char *key = ki_object_key(obj);
     if (status)
-        return ki_error_set(err, status, "transform of %s: %s", key, ki_status_name(status));
+        return ki_error_set(err, status, "transform of %s: %s", key,
+                            cause.code ? ki_error_message(&cause) : ki_status_name(status));
     if (!changed)
         return ki_error_set(err, KI_ERR_INVALID, "transform of %s: it returned no object", key);
     if (strcmp(ki_object_key(changed), key) != 0) {

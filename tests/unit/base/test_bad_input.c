@@ -241,8 +241,8 @@ TEST(events_that_do_not_fit_what_is_there_end_with_the_servers_state) {
 
 /* --- misuse ------------------------------------------------------------------------------------------------------- */
 
-static ki_status keep(ki_object *obj, ki_object **ret_obj, void *user) {
-    (void)user;
+static ki_status keep(ki_object *obj, ki_object **ret_obj, void *user, ki_error *err) {
+    (void)user, (void)err;
     *ret_obj = ki_object_ref(obj);
     return KI_OK;
 }

@@ -15,7 +15,8 @@
 /* --- transforms --------------------------------------------------------------------------------------------------- */
 
 /* An object that it has seen before would fail. */
-static ki_status mark(ki_object *obj, ki_object **ret_obj, void *user) {
+static ki_status mark(ki_object *obj, ki_object **ret_obj, void *user, ki_error *err) {
+    (void)err;
     int *transforms = user;
     char json[TEXT];
     ++*transforms;

@@ -731,8 +731,8 @@ TEST(handlers_come_and_go_while_the_informer_stops) {
     assert_int_equal(removed, added); /* each was told of its end, once */
 }
 
-static ki_status keep(ki_object *obj, ki_object **ret_obj, void *user) {
-    (void)user;
+static ki_status keep(ki_object *obj, ki_object **ret_obj, void *user, ki_error *err) {
+    (void)user, (void)err;
     *ret_obj = ki_object_ref(obj);
     return KI_OK;
 }

@@ -292,7 +292,8 @@ TEST(a_bookmark_does_not_overtake_what_is_queued) {
 
 /* --- transform, index --------------------------------------------------------------------------------------------- */
 
-static ki_status note_version(ki_object *obj, ki_object **ret_obj, void *user) {
+static ki_status note_version(ki_object *obj, ki_object **ret_obj, void *user, ki_error *err) {
+    (void)err;
     int *calls = user;
     ++*calls;
     if (strcmp(ki_object_name(obj), "bad") == 0)
@@ -320,8 +321,8 @@ TEST(a_transform_changes_what_is_stored) {
     close_stage(&s);
 }
 
-static ki_status take_version_away(ki_object *obj, ki_object **ret_obj, void *user) {
-    (void)user;
+static ki_status take_version_away(ki_object *obj, ki_object **ret_obj, void *user, ki_error *err) {
+    (void)user, (void)err;
     char json[TEXT];
     snprintf(json, sizeof json, "{\"metadata\":{\"namespace\":\"default\",\"name\":\"%s\",\"uid\":\"%s\"}}",
              ki_object_name(obj), ki_object_uid(obj));

@@ -196,14 +196,14 @@ TEST(a_factory_changes_the_options_of_its_informers) {
     close_host(&h);
 }
 
-static ki_status keep(ki_object *obj, ki_object **ret_obj, void *user) {
-    (void)user;
+static ki_status keep(ki_object *obj, ki_object **ret_obj, void *user, ki_error *err) {
+    (void)user, (void)err;
     *ret_obj = ki_object_ref(obj);
     return KI_OK;
 }
 
-static ki_status keep_too(ki_object *obj, ki_object **ret_obj, void *user) {
-    return keep(obj, ret_obj, user);
+static ki_status keep_too(ki_object *obj, ki_object **ret_obj, void *user, ki_error *err) {
+    return keep(obj, ret_obj, user, err);
 }
 
 TEST(a_factory_s_transform_is_that_of_informers_without_one) {

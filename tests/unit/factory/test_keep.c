@@ -237,8 +237,8 @@ CONTROLLER_TEST(a_view_alone_is_enough_for_every_event) {
 }
 
 /* Makes the text of the view from the whole object. */
-static ki_status shorten(ki_object *obj, ki_object **ret_obj, void *user) {
-    (void)user;
+static ki_status shorten(ki_object *obj, ki_object **ret_obj, void *user, ki_error *err) {
+    (void)user, (void)err;
     char json[256], text[64];
     if (strcmp(ki_object_name(obj), "same") == 0) {
         *ret_obj = ki_object_ref(obj);

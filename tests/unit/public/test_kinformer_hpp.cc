@@ -523,6 +523,9 @@ TEST(a_transform_changes_objects_or_throws) {
     assert_string_equal(pods.find("shop/a-2").view<pod>().node, "other");
     assert_false(static_cast<bool>(pods.find("shop/a-1")));
     assert_true(reports.get() >= 1);
+    ki_health health;
+    ki_informer_health(pods.get(), &health);
+    assert_string_equal(health.unreadable_message, "shop/a-1: transform of shop/a-1: no a-1");
 }
 
 TEST(the_state_handler_gets_the_health) {
