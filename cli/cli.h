@@ -76,6 +76,8 @@ typedef struct options {
     int64_t request_timeout_ms;
     int64_t resync_ms;
     bool all_objects;
+    const char *only;
+    const char *where;
     bool changes_only;
     bool until_synced;
     bool memory;

@@ -51,29 +51,32 @@ static void write_note(const change *c, char text[NOTE_MAX]) {
         snprintf(text, NOTE_MAX, " (after %zu heartbeat%s)", heartbeats, heartbeats == 1 ? "" : "s");
 }
 
-/* Prints the change as a line. Returns false if out of memory. */
-static bool print_change(const change *c, bool is_wide) {
+static change_line line_of(const terminal *from, const change *c) {
+    bool is_update = c->event->old;
+    return (change_line){ .type = c->type,
+                          .kind = ki_object_kind(c->event->obj),
+                          .key = ki_object_key(c->event->obj),
+                          .columns = c->columns,
+                          .before = is_update ? &c->before : NULL,
+                          .after = &c->after,
+                          .diff = is_update ? &c->diff : NULL,
+                          .filter = from->filter,
+                          .is_wide = from->is_wide };
+}
+
+/* Prints a line. Returns false if out of memory. */
+static bool print_change(const change *c, change_line *line) {
     char clock[LINE_CLOCK_MAX], note[NOTE_MAX], *text = NULL;
-    size_t size = 0;
+    size_t size = 0, width = line->is_wide ? 0 : terminal_width();
     FILE *out = open_memstream(&text, &size);
+    const char *namespace_name =
+        c->target->session->options->all_namespaces ? ki_object_namespace(c->event->obj) : NULL;
     line_clock(clock);
     write_note(c, note);
-    const change_line line = { .type = c->type,
-                               .clock = clock,
-                               .kind = ki_object_kind(c->event->obj),
-                               .key = ki_object_key(c->event->obj),
-                               .note = note,
-                               .columns = c->columns,
-                               .before = c->event->old ? &c->before : NULL,
-                               .after = &c->after,
-                               .diff = c->event->old ? &c->diff : NULL,
-                               .is_wide = is_wide };
-    size_t width = is_wide ? 0 : terminal_width();
-    bool is_event = is_event_resource(&c->target->resource);
-    bool shows_namespace = c->target->session->options->all_namespaces;
-    bool is_ok =
-        out && (is_event ? event_write(&line, shows_namespace ? ki_object_namespace(c->event->obj) : NULL, width, out)
-                         : change_write(&line, width, out));
+    line->clock = clock;
+    line->note = note;
+    bool is_ok = out && (is_event_resource(&c->target->resource) ? event_write(line, namespace_name, width, out)
+                                                                 : change_write(line, width, out));
     is_ok = out && fclose(out) == 0 && is_ok;
     if (is_ok)
         puts(text);
@@ -83,7 +86,8 @@ static bool print_change(const change *c, bool is_wide) {
 
 /* Returns true for an initial object without a line of its own. */
 static bool is_only_counted(const change *c) {
-    return c->event->is_in_initial_list && !c->target->name && !c->target->session->options->all_objects;
+    return is_terminal(stdout) && c->event->is_in_initial_list && !c->target->name &&
+           !c->target->session->options->all_objects;
 }
 
 static bool count_change(terminal *to, const change *c) {
@@ -92,14 +96,21 @@ static bool count_change(terminal *to, const change *c) {
     return tally_add(&to->tallies[c->target - c->target->session->targets], &one);
 }
 
-/* Returns false for a heartbeat that is not shown. */
+/* Returns false for a heartbeat that is not shown, and for an update of nothing that --only names. */
 static bool show_change(terminal *to, const change *c, ki_status *ret_status) {
+    change_line line = line_of(to, c);
     bool is_heartbeat = c->event->old && !c->event->is_resync && diff_is_heartbeat(&c->diff);
     bool is_shown = !is_heartbeat || c->target->session->options->verbose, is_ok = true;
     if (is_only_counted(c))
         is_ok = count_change(to, c);
+    else if (is_shown && (c->event->is_resync || change_is_selected(&line)))
+        is_ok = print_change(c, &line);
+    else
+        is_shown = false;
+    if (is_heartbeat && !is_shown)
+        c->target->heartbeats++;
     else if (is_shown)
-        is_ok = print_change(c, to->is_wide);
+        c->target->heartbeats = 0;
     *ret_status = is_ok ? KI_OK : KI_ERR_NO_MEMORY;
     return is_shown;
 }
@@ -115,7 +126,6 @@ bool terminal_show(terminal *to, target *t, const ki_event *event, change_type t
             err.code ? ki_error_message(&err) : ki_status_name(status));
         session_end(s, EXIT_FAILED);
     }
-    t->heartbeats = is_shown ? 0 : t->heartbeats + 1;
     row_clear(&c.before);
     row_clear(&c.after);
     return is_shown;

@@ -12,12 +12,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct watch {
     session session;
     printer printer;
     ki_status_server *status;         /* --metrics; else NULL */
-    terminal terminal;                /* prints the lines if stdout is a terminal */
+    filter filter;                    /* --only and --where */
+    terminal terminal;                /* prints the lines on a terminal, and those of --only */
     ki_columns *columns[TARGETS_MAX]; /* columns of the lines */
     bool is_silent;                   /* --exec without -o: events are not printed */
     int64_t changes;                  /* changes after the initial objects, without resyncs */
@@ -27,8 +29,14 @@ static watch *watch_of(const target *t) {
     return t->session->user;
 }
 
+/* Returns true if changes are printed as lines: not with --exec alone. */
 static bool has_lines(const watch *w) {
-    return (w->printer.format == FORMAT_LINE || w->printer.format == FORMAT_WIDE) && !w->session.options->exec;
+    const options *o = w->session.options;
+    return (w->printer.format == FORMAT_LINE || w->printer.format == FORMAT_WIDE) && (o->output || !o->exec);
+}
+
+static bool is_for_person(const watch *w) {
+    return is_terminal(stdout) || w->filter.only_count;
 }
 
 /* ---- printing ---- */
@@ -105,7 +113,7 @@ static void print_object(watch *w, const ki_object *obj) {
 static bool show_line(watch *w, target *t, const ki_event *event, change_type type) {
     const line_columns columns = { .columns = w->columns[t - w->session.targets],
                                    .is_wide = w->printer.format == FORMAT_WIDE };
-    if (is_terminal(stdout))
+    if (is_for_person(w))
         return terminal_show(&w->terminal, t, event, type);
     return print_line(t, event, type, columns);
 }
@@ -125,11 +133,31 @@ static void count_change(watch *w, const ki_event *event) {
         session_end(s, EXIT_OK);
 }
 
+/* Returns true if the object fulfils --where, before or after the change: a change is shown also if it ends that. */
+static bool passes(watch *w, const target *t, const ki_event *event) {
+    const ki_columns *columns = w->columns[t - w->session.targets];
+    const int64_t now_ms = (int64_t)time(NULL) * 1000;
+    ki_error err = KI_ERROR_INIT;
+    bool is_passed = false;
+    if (!w->filter.where_count)
+        return true;
+    ki_status status = filter_passes(&w->filter, columns, event->obj, now_ms, &is_passed, &err);
+    if (!status && !is_passed && event->old)
+        status = filter_passes(&w->filter, columns, event->old, now_ms, &is_passed, &err);
+    if (status) {
+        say("watch", "%s: %s", ki_object_key(event->obj), err.code ? ki_error_message(&err) : ki_status_name(status));
+        session_end(&w->session, EXIT_FAILED);
+    }
+    return is_passed;
+}
+
 static void print_event(target *t, const ki_event *event, change_type type) {
     session *s = t->session;
     watch *w = watch_of(t);
     bool is_shown = true;
     if (s->done || s->options->memory || (event->is_in_initial_list && s->options->changes_only))
+        return;
+    if (!passes(w, t, event))
         return;
     if (w->session.exec)
         queue_event(w, t, event, type);
@@ -261,14 +289,35 @@ static int add_parts(watch *w) {
     return o->metrics ? serve_status(w) : EXIT_OK;
 }
 
-/* Reads the columns of custom resources, which the first lines need. */
+/* Reads the columns of custom resources, which the first lines need. Checks --where, which names columns. */
 static int read_columns(session *s) {
     watch *w = s->user;
     ki_error err = KI_ERROR_INIT;
-    if (!has_lines(w) || definitions_read(s, w->columns, &err) == KI_OK)
+    char message[FILTER_MESSAGE_MAX];
+    if (!has_lines(w) && !w->filter.where_count)
         return EXIT_OK;
-    say("watch", "%s", ki_error_message(&err));
-    return EXIT_FAILED;
+    if (definitions_read(s, w->columns, &err)) {
+        say("watch", "%s", ki_error_message(&err));
+        return EXIT_FAILED;
+    }
+    if (s->done || filter_check(&w->filter, w->columns, s->target_count, message))
+        return EXIT_OK;
+    say("watch", "%s", message);
+    return EXIT_USAGE;
+}
+
+/* Parses --only and --where. Returns an exit status. */
+static int open_filter(watch *w, const options *o) {
+    char message[FILTER_MESSAGE_MAX];
+    if (!filter_open(&w->filter, o->only, o->where, message)) {
+        say("watch", "%s", message);
+        return EXIT_USAGE;
+    }
+    if (o->only && !has_lines(w)) {
+        say("watch", "--only is for lines; leave out %s", o->exec ? "--exec" : "-o, or write -o wide");
+        return EXIT_USAGE;
+    }
+    return EXIT_OK;
 }
 
 static int run_watch(const options *o) {
@@ -294,7 +343,10 @@ static int run_watch(const options *o) {
         return EXIT_USAGE;
     }
     int status = printer_open(&w.printer, "watch", o);
+    if (status == EXIT_OK)
+        status = open_filter(&w, o);
     w.terminal.columns = w.columns;
+    w.terminal.filter = &w.filter;
     w.terminal.is_wide = w.printer.format == FORMAT_WIDE;
     if (status == EXIT_OK)
         status = session_set_resources(s, o->arguments);
@@ -309,6 +361,7 @@ static int run_watch(const options *o) {
     exec_free(w.session.exec);
     ki_status_server_free(w.status);
     terminal_close(&w.terminal);
+    filter_close(&w.filter);
     definitions_free(w.columns);
     session_close(s);
     printer_close(&w.printer);
@@ -326,6 +379,10 @@ static const flag flags[] = {
          "print nothing for a missing field (default true)"),
     FLAG("all", 0, FLAG_BOOL, all_objects, NULL,
          "print a line for each initial object, also on a terminal, where a table counts them"),
+    FLAG("only", 0, FLAG_TEXT, only, "NAME,...", "print only updates of these columns or fields: ready,status,image"),
+    FLAG("where", 0, FLAG_TEXT, where, "NAME=VALUE,...",
+         "print only objects with these values of columns or fields, before or after a change:\nstatus!=Running, "
+         "spec.nodeName=n1"),
     FLAG("changes-only", 0, FLAG_BOOL, changes_only, NULL, "do not print the initial objects"),
     FLAG("until-synced", 0, FLAG_BOOL, until_synced, NULL, "end once the initial objects are printed"),
     FLAG("memory", 0, FLAG_BOOL, memory, NULL, "print where the memory of the initial objects is, and end"),
@@ -356,6 +413,7 @@ const cli_command command_watch = {
         "  kinformer watch pods -A\n"
         "  kinformer watch deployments,pods -n shop -l app=web\n"
         "  kinformer watch deployment/web pods/web-1\n"
+        "  kinformer watch pods -A --only ready,status,image --where 'status!=Running'\n"
         "  kinformer watch nodes -o json | jq -c 'select(.type == \"MODIFIED\") | .object.metadata.name'\n"
         "\n"
         "A line has + (added), ~ (updated) or - (deleted), the time and the object. For an added object the columns "

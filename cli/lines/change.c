@@ -69,23 +69,18 @@ static void print_kind(const change_line *c, FILE *out) {
 
 /* ---- the columns ---- */
 
-/* Returns the size of a cell without its age: "1" of "1 (3s ago)". */
-static size_t size_without_age(const char *cell) {
-    size_t size = strlen(cell);
-    const char *open = size > 5 && strcmp(cell + size - 5, " ago)") == 0 ? strrchr(cell, '(') : NULL;
-    return open && open > cell && open[-1] == ' ' ? (size_t)(open - 1 - cell) : size;
-}
-
 /* Returns true if an update changed the cell. The time that passes changes none. */
 static bool has_changed(const change_line *c, size_t index) {
     const char *before = c->before ? row_cell(c->before, index) : "", *after = row_cell(c->after, index);
-    size_t size = size_without_age(before);
-    return c->before && (size != size_without_age(after) || memcmp(before, after, size) != 0);
+    size_t size = row_size_without_age(before);
+    return c->before && (size != row_size_without_age(after) || memcmp(before, after, size) != 0);
 }
 
-/* Returns true for a column that the line can show: the name and the age are none. */
+/* Returns true for a column that the line can show: not for the name and the age, unless --only names them. */
 static bool is_column(const change_line *c, size_t index) {
     const ki_column *column = ki_columns_at(c->columns, index);
+    if (c->filter->only_count)
+        return filter_has_column(c->filter, column);
     if (strcmp(column->format, "name") == 0 || strcmp(column->name, "Age") == 0)
         return false;
     return column->priority == 0 || c->is_wide || strcmp(column->name, "Node") == 0;
@@ -110,7 +105,7 @@ static void print_cell(const change_line *c, const layout *with, size_t index, F
     }
     if (has_changed(c, index)) {
         const char *before = row_has_value(c->before, index) ? row_cell(c->before, index) : "(none)";
-        fprintf(out, "%s%.*s%s → ", colour_text(stdout, COLOUR_DIM), (int)size_without_age(before), before,
+        fprintf(out, "%s%.*s%s → ", colour_text(stdout, COLOUR_DIM), (int)row_size_without_age(before), before,
                 colour_text(stdout, COLOUR_NONE));
     }
     fputs(after, out);
@@ -142,7 +137,9 @@ static void print_other(const change_line *c, FILE *out) {
     const diff_field *field, *first = NULL;
     size_t more = 0;
     for (size_t i = 0; (field = diff_at(c->diff, i)); i++) {
-        if (is_in_columns(c, field))
+        bool is_left_out =
+            c->filter->only_count ? !filter_has_path(c->filter, c->columns, field->path) : is_in_columns(c, field);
+        if (is_left_out)
             continue;
         more += first != NULL;
         first = first ? first : field;
@@ -176,7 +173,7 @@ static size_t compose(const change_line *c, const layout *with, const char *key,
     size_t size = (size_t)ftell(out);
     if (!with->other_min)
         return size;
-    if (c->diff && c->is_wide && c->diff->changes) {
+    if (c->diff && c->is_wide && c->diff->changes && !c->filter->only_count) {
         fputs("  ", out);
         diff_print(c->diff, out);
     } else if (c->diff) {
@@ -225,6 +222,20 @@ static bool write_with(const change_line *c, const layout *with, const char *key
         key_max = key_max - with->key_min > excess ? key_max - excess : with->key_min;
     }
     return is_ok && !excess;
+}
+
+bool change_is_selected(const change_line *c) {
+    if (!c->before || !c->filter->only_count)
+        return true;
+    for (size_t i = 0; i < ki_columns_count(c->columns); i++) {
+        if (is_column(c, i) && has_changed(c, i))
+            return true;
+    }
+    for (size_t i = 0; i < c->diff->count; i++) {
+        if (filter_has_path(c->filter, c->columns, c->diff->fields[i].path))
+            return true;
+    }
+    return false;
 }
 
 bool change_write(const change_line *c, size_t width, FILE *out) {

@@ -5,7 +5,7 @@
 #define CLI_LINES_CHANGE_H
 
 #include "diff.h"
-#include "row.h"
+#include "filter.h"
 
 typedef enum change_type {
     CHANGE_ADDED,
@@ -23,11 +23,14 @@ typedef struct change_line {
     const row *before; /* the row before an update; else NULL */
     const row *after;
     const diff *diff; /* what an update changed; else NULL */
-    bool is_wide;     /* all columns, and the other fields as diff_print prints them */
+    const filter *filter;
+    bool is_wide; /* all columns, and the other fields as diff_print prints them */
 } change_line;
 
 /* Returns the sign of a change, "+", "~" or "-", in its colour. */
 const char *change_sign(change_type type);
+/* Returns false for an update of nothing that --only names. */
+bool change_is_selected(const change_line *c);
 /* Writes the line without the newline, in at most `width` columns; 0: the whole line. A narrow line lacks in this
  * order: the status that did not change, the end of the other field, the middle of the name, that field, the time, the
  * headings. Returns false if out of memory. */

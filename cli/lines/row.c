@@ -48,6 +48,12 @@ bool row_has_value(const row *r, size_t index) {
     return *text && *text != '<';
 }
 
+size_t row_size_without_age(const char *cell) {
+    size_t size = strlen(cell);
+    const char *open = size > 5 && strcmp(cell + size - 5, " ago)") == 0 ? strrchr(cell, '(') : NULL;
+    return open && open > cell && open[-1] == ' ' ? (size_t)(open - 1 - cell) : size;
+}
+
 size_t column_named(const ki_columns *columns, const char *name) {
     size_t count = ki_columns_count(columns);
     for (size_t i = 0; i < count; i++) {

@@ -147,6 +147,58 @@ COMMAND_TEST(characters_that_turn_the_text_are_not_printed) {
     command_ends(0);
 }
 
+/* ---- filters ---- */
+
+#define TWO_PODS \
+    put(KI_PODS, POD("") STATUS("\"phase\":\"Pending\"") "}"); \
+    put(KI_PODS, "{\"metadata\":{\"name\":\"b\",\"namespace\":\"x\"},\"status\":{\"phase\":\"Running\"}}")
+
+COMMAND_TEST(only_objects_that_fulfil_where_are_printed) {
+    TWO_PODS;
+    COMMAND_RUN("watch", "pods", "-n", "x", "--where", "status!=Running", "--count=2", "--server", "URL");
+    command_says("synced, ");
+    assert_line('+', "Pod x/a  ready: 0/0, status: Pending, restarts: 0");
+    put(KI_PODS, "{\"metadata\":{\"name\":\"b\",\"namespace\":\"x\",\"labels\":{\"a\":\"b\"}},\"status\":{\"phase\":"
+                 "\"Running\"}}"); /* not printed, and not counted */
+    put(KI_PODS, POD("") STATUS("\"phase\":\"Running\"") "}");
+    put(KI_PODS, POD("") STATUS("\"phase\":\"Failed\"") "}");
+    assert_line('~', "Pod x/a  status.phase: Pending → Running");
+    assert_line('~', "Pod x/a  status.phase: Running → Failed");
+    command_ends(0);
+    COMMAND_RUN("watch", "pods", "-n", "x", "-o", "name", "--where", "status.phase=Running", "--until-synced",
+                "--server", "URL");
+    assert_string_equal(command_output(), "pod/b\n");
+    command_ends(0);
+}
+
+COMMAND_TEST(only_updates_of_what_only_names_are_printed_with_kubectls_columns) {
+    TWO_PODS;
+    COMMAND_RUN("watch", "pods", "-n", "x", "--only", "status", "--changes-only", "--count=1", "--server", "URL");
+    command_says("synced, ");
+    put(KI_PODS, POD(",\"labels\":{\"a\":\"b\"}") STATUS("\"phase\":\"Pending\"") "}");
+    put(KI_PODS, POD("") STATUS("\"phase\":\"Running\"") "}");
+    assert_line('~', "pod x/a  STATUS Pending → Running");
+    command_ends(0);
+}
+
+COMMAND_TEST(a_filter_that_cannot_be_is_a_usage_error) {
+    static const struct {
+        const char *words[6];
+        const char *message;
+    } rows[] = {
+        { { "watch", "pods", "--where", "status" }, "--where: \"status\" has no = or !=" },
+        { { "watch", "pods", "--where", "statu=a", "-A" }, "--where: there is no column \"statu\", but name, ready" },
+        { { "watch", "pods", "--only", "" }, "--only has an empty name" },
+        { { "watch", "pods", "--only", "status", "-ojson" }, "--only is for lines" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *const *words = rows[i].words;
+        COMMAND_RUN(words[0], words[1], words[2], words[3], "--server", "URL", words[4]);
+        command_says(rows[i].message);
+        command_ends(2);
+    }
+}
+
 /* ---- a terminal ---- */
 
 /* A program on a terminal, with what it has printed on stdout and stderr so far. */
@@ -263,6 +315,17 @@ COMMAND_TEST(a_terminal_counts_the_initial_objects_by_their_status) {
     assert_string_equal(screen_line(&s, "+ ") + 11, "pod x/a  READY 1/1  STATUS Running  RESTARTS 0  NODE n1");
     assert_string_equal(screen_line(&s, "+ ") + 11, "pod x/b  READY 0/1  STATUS Pending  RESTARTS 0");
     screen_line(&s, "synced, 2 objects");
+    end_screen(&s);
+}
+
+COMMAND_TEST(a_terminal_shows_what_the_filters_leave) {
+    screen s;
+    TWO_PODS;
+    watch_on_terminal(&s, 80, "pods", "--where=status!=Running");
+    assert_string_equal(screen_line(&s, "PODS"), "PODS  READY  STATUS");
+    assert_string_equal(screen_line(&s, "\n"), "   1      1  Pending");
+    put(KI_PODS, POD("") STATUS("\"phase\":\"Running\"") "}");
+    assert_string_equal(screen_line(&s, "\n") + 11, "pod x/a  STATUS Pending → Running");
     end_screen(&s);
 }
 

@@ -1,0 +1,80 @@
+/* What --only and --where accept, and which objects pass. What --only leaves of a line: test_change.c. */
+#include "cli/lines/filter.h"
+#include "tests/support/make_object.h"
+#include "tests/support/test.h"
+
+#include <string.h>
+
+TEST(a_filter_that_does_not_parse_says_why) {
+    static const struct {
+        const char *only, *where, *message;
+    } rows[] = {
+        { "", NULL, "--only has an empty name" },
+        { "ready,,image", NULL, "--only has an empty name" },
+        { "a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a", NULL, "--only: at most 32 names" },
+        { NULL, "", "--where: \"\" has no = or !=" },
+        { NULL, "status", "--where: \"status\" has no = or !=; write --where 'status!=Running'" },
+        { NULL, "=Running", "--where: a condition has no name" },
+        { NULL, " != Running", "--where: a condition has no name" },
+        { NULL, "status=Running,", "--where: \"\" has no = or !=" },
+        { NULL, "statu!=Running", "--where: there is no column \"statu\", but name, ready, status, restarts, age, ip" },
+        { "ready", "status=Running,node==n1,spec.x!=1", NULL },
+    };
+    ki_error err = KI_ERROR_INIT;
+    ki_columns *columns[2] = { NULL, NULL };
+    assert_int_equal(ki_columns_new(KI_PODS, NULL, 0, NULL, &columns[1], &err), KI_OK);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        filter f;
+        char message[FILTER_MESSAGE_MAX] = "";
+        bool is_ok = filter_open(&f, rows[i].only, rows[i].where, message) && filter_check(&f, columns, 2, message);
+        if (is_ok != !rows[i].message || (rows[i].message && !strstr(message, rows[i].message)))
+            fail_msg("row %zu: '%s'", i, message);
+        filter_close(&f);
+    }
+    ki_columns_free(columns[1]);
+}
+
+TEST(objects_pass_that_fulfil_all_conditions) {
+    static const char pod[] =
+        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"x\",\"labels\":{\"app\":\"web\"}},\"spec\":{"
+        "\"nodeName\":\"n1\",\"priority\":5,\"hostNetwork\":true},\"status\":{\"phase\":\"Running\","
+        "\"containerStatuses\":[{\"name\":\"c\",\"restartCount\":2,\"lastState\":{\"terminated\":{"
+        "\"finishedAt\":\"2023-11-14T22:13:17Z\"}}}]}}";
+    static const struct {
+        const char *where;
+        bool passes;
+    } rows[] = {
+        { NULL, true },
+        { "status=Running", true },
+        { "STATUS = running", true },
+        { "status!=Running", false },
+        { "status==Run", false },
+        { "node=n1,status=Running", true }, /* a column of -o wide */
+        { "node=n1,status=Pending", false },
+        { "restarts=2", true }, /* the cell is "2 (3s ago)" */
+        { "restarts=2 (3s ago)", true },
+        { "restarts!=2", false },
+        { "spec.nodeName=n1", true },
+        { ".spec.priority=5", true },
+        { "spec.hostNetwork=true", true },
+        { "spec.missing=", true },
+        { "spec.missing!=x", true },
+        { "metadata.labels.app!=web", false },
+    };
+    ki_error err = KI_ERROR_INIT;
+    ki_columns *columns = NULL;
+    ki_object *obj = make_object_from_json(pod);
+    assert_int_equal(ki_columns_new(KI_PODS, NULL, 0, NULL, &columns, &err), KI_OK);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        filter f;
+        char message[FILTER_MESSAGE_MAX];
+        bool passes = false;
+        assert_true(filter_open(&f, NULL, rows[i].where, message));
+        assert_int_equal(filter_passes(&f, columns, obj, INT64_C(1700000000000), &passes, &err), KI_OK);
+        if (passes != rows[i].passes)
+            fail_msg("%s: %s", rows[i].where, passes ? "passes" : "does not pass");
+        filter_close(&f);
+    }
+    ki_columns_free(columns);
+    ki_object_unref(obj);
+}
