@@ -76,6 +76,7 @@ typedef struct options {
     int64_t request_timeout_ms;
     int64_t resync_ms;
     bool all_objects;
+    bool every;
     const char *only;
     const char *where;
     bool changes_only;

@@ -106,6 +106,14 @@ void print_safe(FILE *out, const char *text) {
     }
 }
 
+void make_safe(char *text) {
+    while (*text) {
+        size_t size = ki_str_control_size(text);
+        memset(text, '?', size);
+        text += size ? size : 1;
+    }
+}
+
 /* Returns the terminal columns of the UTF-8 character at `c`: 2 for wide East Asian characters and emoji, 0 inside a
  * character. */
 static size_t columns_of(const unsigned char *c) {
@@ -182,6 +190,20 @@ void display_cut(const char *text, size_t width, FILE *out) {
     fwrite(text, 1, fitting, out);
     if (text[fitting])
         fprintf(out, "%s\342\200\246", colour_text(stdout, COLOUR_NONE));
+}
+
+void display_shorten(const char *text, size_t width, FILE *out) {
+    const char *end = text + strlen(text);
+    if (display_width(text) <= width) {
+        fputs(text, out);
+        return;
+    }
+    size_t begin = display_fitting(text, (width + 1) / 2);
+    for (const char *at = end; at > text + begin && display_width(at) <= width / 2; at--) {
+        if (((unsigned char)*at & 0xc0) != 0x80)
+            end = at;
+    }
+    fprintf(out, "%.*s\342\200\246%s", (int)begin, text, end);
 }
 
 void output_line(const char *text) {

@@ -36,6 +36,8 @@ void show_progress(const char *text);
 /* Prints text from outside with '?' for each byte of a control character, including those that change the text's
  * direction. A server cannot drive the terminal, and no line reads as another. */
 void print_safe(FILE *out, const char *text);
+/* Replaces in a text what print_safe replaces. */
+void make_safe(char *text);
 /* Returns how many terminal columns print_safe fills. */
 size_t width_of(const char *text);
 /* Returns how many columns a text fills on a terminal. The text can contain our colours, and no control characters. */
@@ -44,6 +46,8 @@ size_t display_width(const char *text);
 size_t display_fitting(const char *text, size_t width);
 /* Writes such a text, with "…" at its end if it does not fit into `width` columns (0: any width). */
 void display_cut(const char *text, size_t width, FILE *out);
+/* Writes such a text in at most `width` columns, with "…" in its middle. */
+void display_shorten(const char *text, size_t width, FILE *out);
 /* Returns the width of stdout's terminal; 0 if stdout is not a terminal or its width is unknown. */
 size_t terminal_width(void);
 /* Prints a line on stdout, cut to the width of a terminal. The text can contain our colours. */

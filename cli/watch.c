@@ -110,11 +110,11 @@ static void print_object(watch *w, const ki_object *obj) {
 }
 
 /* Prints a line. Returns false for a heartbeat. */
-static bool show_line(watch *w, target *t, const ki_event *event, change_type type) {
+static bool show_line(watch *w, target *t, const ki_event *event, change_type type, passing is_passed) {
     const line_columns columns = { .columns = w->columns[t - w->session.targets],
                                    .is_wide = w->printer.format == FORMAT_WIDE };
     if (is_for_person(w))
-        return terminal_show(&w->terminal, t, event, type);
+        return terminal_show(&w->terminal, t, event, type, is_passed);
     return print_line(t, event, type, columns);
 }
 
@@ -133,17 +133,17 @@ static void count_change(watch *w, const ki_event *event) {
         session_end(s, EXIT_OK);
 }
 
-/* Returns true if the object fulfils --where, before or after the change: a change is shown also if it ends that. */
-static bool passes(watch *w, const target *t, const ki_event *event) {
+/* Returns whether the object fulfils --where. Ends the session with a failure if out of memory. */
+static passing passing_of(watch *w, const target *t, const ki_event *event) {
     const ki_columns *columns = w->columns[t - w->session.targets];
     const int64_t now_ms = (int64_t)time(NULL) * 1000;
+    passing is_passed = { .before = event->old, .after = true };
     ki_error err = KI_ERROR_INIT;
-    bool is_passed = false;
     if (!w->filter.where_count)
-        return true;
-    ki_status status = filter_passes(&w->filter, columns, event->obj, now_ms, &is_passed, &err);
-    if (!status && !is_passed && event->old)
-        status = filter_passes(&w->filter, columns, event->old, now_ms, &is_passed, &err);
+        return is_passed;
+    ki_status status = filter_passes(&w->filter, columns, event->obj, now_ms, &is_passed.after, &err);
+    if (!status && event->old)
+        status = filter_passes(&w->filter, columns, event->old, now_ms, &is_passed.before, &err);
     if (status) {
         say("watch", "%s: %s", ki_object_key(event->obj), err.code ? ki_error_message(&err) : ki_status_name(status));
         session_end(&w->session, EXIT_FAILED);
@@ -151,13 +151,20 @@ static bool passes(watch *w, const target *t, const ki_event *event) {
     return is_passed;
 }
 
+/* Returns true for an initial object that is not printed. What folds changes counts it. */
+static bool is_left_out(const watch *w, const ki_event *event) {
+    const options *o = w->session.options;
+    return o->memory || (event->is_in_initial_list && o->changes_only && !(has_lines(w) && w->terminal.folds));
+}
+
 static void print_event(target *t, const ki_event *event, change_type type) {
     session *s = t->session;
     watch *w = watch_of(t);
     bool is_shown = true;
-    if (s->done || s->options->memory || (event->is_in_initial_list && s->options->changes_only))
+    if (s->done || is_left_out(w, event))
         return;
-    if (!passes(w, t, event))
+    const passing is_passed = passing_of(w, t, event);
+    if (s->done || (!is_passed.before && !is_passed.after)) /* a change that ends it is shown, too */
         return;
     if (w->session.exec)
         queue_event(w, t, event, type);
@@ -176,7 +183,7 @@ static void print_event(target *t, const ki_event *event, change_type type) {
         break;
     case FORMAT_LINE:
     case FORMAT_WIDE:
-        is_shown = show_line(w, t, event, type);
+        is_shown = show_line(w, t, event, type, is_passed);
         break;
     default:
         print_object(w, event->obj);
@@ -251,6 +258,13 @@ static void on_synced(ki_informer *informer, void *user) {
     }
     if (s->options->until_synced || s->options->memory)
         session_end(s, EXIT_OK);
+}
+
+static void on_tick(session *s, int64_t now_ms) {
+    watch *w = s->user;
+    (void)now_ms;
+    terminal_tick(&w->terminal, s);
+    flush(s);
 }
 
 /* ---- the command ---- */
@@ -347,6 +361,9 @@ static int run_watch(const options *o) {
         status = open_filter(&w, o);
     w.terminal.columns = w.columns;
     w.terminal.filter = &w.filter;
+    w.terminal.folds = is_terminal(stdout) && has_lines(&w) && !o->every;
+    s->on_tick = w.terminal.folds ? on_tick : NULL;
+    s->tick_ms = 1000;
     w.terminal.is_wide = w.printer.format == FORMAT_WIDE;
     if (status == EXIT_OK)
         status = session_set_resources(s, o->arguments);
@@ -356,6 +373,8 @@ static int run_watch(const options *o) {
         status = add_parts(&w);
     if (status == EXIT_OK)
         status = session_run(s);
+    if (status == EXIT_OK && w.terminal.folds)
+        on_tick(s, 0); /* the changes of the last second */
     if (status == EXIT_OK && exec_failures(w.session.exec) && !s->is_interrupted)
         status = EXIT_FAILED; /* each failure has been printed */
     exec_free(w.session.exec);
@@ -379,6 +398,8 @@ static const flag flags[] = {
          "print nothing for a missing field (default true)"),
     FLAG("all", 0, FLAG_BOOL, all_objects, NULL,
          "print a line for each initial object, also on a terminal, where a table counts them"),
+    FLAG("every", 0, FLAG_BOOL, every, NULL,
+         "print each change, also on a terminal, where more than 20 a second are folded by owner"),
     FLAG("only", 0, FLAG_TEXT, only, "NAME,...", "print only updates of these columns or fields: ready,status,image"),
     FLAG("where", 0, FLAG_TEXT, where, "NAME=VALUE,...",
          "print only objects with these values of columns or fields, before or after a change:\nstatus!=Running, "

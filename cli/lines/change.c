@@ -43,22 +43,6 @@ static void print_dim(FILE *out, const char *text) {
 
 /* ---- the object ---- */
 
-/* Writes a text in at most `width` columns, with "…" in its middle. */
-static void print_shortened(FILE *out, const char *text, size_t width) {
-    size_t all = display_width(text);
-    if (all <= width) {
-        fputs(text, out);
-        return;
-    }
-    size_t begin = display_fitting(text, (width + 1) / 2);
-    const char *end = text + strlen(text);
-    for (const char *at = end; at > text + begin && display_width(at) <= width / 2; at--) {
-        if (((unsigned char)*at & 0xc0) != 0x80)
-            end = at;
-    }
-    fprintf(out, "%.*s…%s", (int)begin, text, end);
-}
-
 static void print_kind(const change_line *c, FILE *out) {
     char text[64];
     snprintf(text, sizeof text, "%s ", c->kind);
@@ -165,7 +149,7 @@ static size_t compose(const change_line *c, const layout *with, const char *key,
     }
     if (with->has_headings)
         print_kind(c, out);
-    print_shortened(out, key, key_max);
+    display_shorten(key, key_max, out);
     for (size_t i = 0; c->type != CHANGE_DELETED && i < ki_columns_count(c->columns); i++) {
         if (is_shown(c, with, i))
             print_cell(c, with, i, out);

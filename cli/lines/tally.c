@@ -2,7 +2,6 @@
 #include "tally.h"
 
 #include "cli/output.h"
-#include "src/base/string_view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +100,22 @@ void tally_remove(tally *t, const condition *one) {
     t->ready -= one->is_ready && t->ready;
 }
 
+bool tally_copy(tally *ret_copy, const tally *t) {
+    tally_row *rows = t->count ? malloc(t->count * sizeof *rows) : NULL;
+    if (t->count && !rows)
+        return false;
+    if (t->count)
+        memcpy(rows, t->rows, t->count * sizeof *rows);
+    *ret_copy = *t;
+    ret_copy->rows = rows;
+    return true;
+}
+
+size_t tally_count(const tally *t, const char *status) {
+    const tally_row *found = find_row(t, status);
+    return found ? found->count : 0;
+}
+
 void tally_clear(tally *t) {
     free(t->rows);
     *t = (tally){ .rows = NULL };
@@ -148,7 +163,8 @@ void tally_write(tally *t, const char *plural, bool has_ready, size_t width, FIL
     size_t rest = t->objects, rest_ready = t->ready;
     snprintf(heading, sizeof heading, "%s", plural);
     for (char *c = heading; *c; c++)
-        *c = ki_str_control_size(c) ? '?' : *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+    make_safe(heading);
     const table_form form = { .out = out,
                               .width = width,
                               .has_ready = has_ready,

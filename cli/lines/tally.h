@@ -41,6 +41,10 @@ bool columns_have_ready(const ki_columns *columns);
 bool tally_add(tally *t, const condition *one);
 /* Takes back a tally_add. */
 void tally_remove(tally *t, const condition *one);
+/* Copies the counts into `*ret_copy`, which is empty. Returns false if out of memory. */
+bool tally_copy(tally *ret_copy, const tally *t);
+/* Returns how many objects have this status. */
+size_t tally_count(const tally *t, const char *status);
 void tally_clear(tally *t);
 /* Writes a table with the most frequent status first, each line in at most `width` columns (0: any). `plural` is what
  * is counted: "pods". Sorts the rows. */

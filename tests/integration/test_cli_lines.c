@@ -346,3 +346,47 @@ COMMAND_TEST(events_on_a_terminal_are_lines_of_kubectl) {
     assert_string_equal(screen_line(&s, "~ ") + 11, "Warning  BackOff  pod/a  restarting?[2J (x2)");
     end_screen(&s);
 }
+
+/* Puts a pod of the deployment cart with this label. */
+static void put_cart(int number, int value, const char *phase) {
+    char json[512];
+    snprintf(
+        json, sizeof json,
+        "{\"metadata\":{\"name\":\"cart-7d-%d\",\"namespace\":\"x\",\"labels\":{\"pod-template-hash\":\"7d\",\"n\":\"%"
+        "d\"},"
+        "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":\"cart-7d\",\"uid\":\"u\","
+        "\"controller\":true}]},\"spec\":{\"containers\":[{\"name\":\"c\"}]},\"status\":{\"phase\":\"%s\"}}",
+        number, value, phase);
+    put(KI_PODS, json);
+}
+
+COMMAND_TEST(a_terminal_folds_the_changes_of_a_busy_second_by_owner) {
+    screen s;
+    put_cart(0, 0, "Running");
+    put_cart(1, 0, "Pending");
+    watch_on_terminal(&s, 80, "pods", NULL);
+    screen_line(&s, "Running");
+    for (int i = 1; i <= 300; i++)
+        put_cart(0, i, "Running");
+    screen_line(&s, "more than 20 changes a second: they are folded by owner; --every prints all");
+    assert_non_null(strstr(screen_line(&s, " of 1 owner"), " pods: "));
+    const char *line = screen_line(&s, "\n");
+    assert_non_null(strstr(line, "~ deployment x/cart  2 pods: 0 Ready, "));
+    assert_non_null(strstr(line, " changes"));
+    end_screen(&s);
+}
+
+COMMAND_TEST(every_change_has_a_line_with_the_flag_every) {
+    screen s;
+    put_cart(0, 0, "Running");
+    watch_on_terminal(&s, 80, "pods", "--every");
+    screen_line(&s, "Running");
+    for (int i = 1; i <= 50; i++)
+        put_cart(0, i, "Running");
+    for (int i = 1; i <= 50; i++) {
+        char expected[64];
+        snprintf(expected, sizeof expected, "pod x/cart-7d-0  STATUS Running  n: %d → %d", i - 1, i);
+        assert_string_equal(screen_line(&s, "\n") + 11, expected);
+    }
+    end_screen(&s);
+}
