@@ -69,6 +69,9 @@ typedef struct options {
     bool show_kind;
     bool server_print;
     int64_t chunk_size;
+    bool watch;
+    bool watch_only;
+    bool output_watch_events;
     const char *exec;
     const char *metrics;
     bool wait;

@@ -110,8 +110,8 @@ const char *failure_remedy(const session *s, const ki_resource *resource, const 
         snprintf(text, FAILURE_REMEDY_MAX, "; fix the credentials");
     else if (cause->http_status == 403)
         snprintf(text, FAILURE_REMEDY_MAX, "; %s needs the %s for %s%s%s%s%s", s->command,
-                 s->is_once ? "verb list" : "verbs list and watch", resource->plural, resource->group[0] ? "." : "",
-                 resource->group,
+                 session_needs_watch(s) ? "verbs list and watch" : "verb list", resource->plural,
+                 resource->group[0] ? "." : "", resource->group,
                  !resource->namespaced ? ""
                  : is_everywhere       ? " in all namespaces"
                                        : " in namespace ",

@@ -15,14 +15,6 @@ typedef struct get {
     ki_columns *columns[TARGETS_MAX]; /* columns of the table */
 } get;
 
-static void on_synced(ki_informer *informer, void *user) {
-    target *t = user;
-    (void)informer;
-    t->synced = true;
-    if (session_has_synced(t->session))
-        session_end(t->session, EXIT_OK);
-}
-
 /* Returns true if the named object is not in the cache. A server that ignores field selectors sends others. */
 static bool is_missing(const target *t) {
     const char *namespace_name = t->resource.namespaced ? ki_config_namespace(t->session->config) : NULL;
@@ -96,10 +88,11 @@ static int print_all(get *g) {
     format shown = g->printer.format;
     size_t count = 0, missing = count_missing(s);
     bool is_failure = missing && !o->ignore_not_found;
-    bool prints_list = missing < s->target_count || (is_failure && !session_is_single(s)); /* can be an empty List */
+    bool prints_list = !o->watch_only &&
+                       (missing < s->target_count || (is_failure && !session_is_single(s))); /* can be an empty List */
     if (prints_list && print_objects(g, &count))
         return EXIT_FAILED;
-    if (!count && !s->targets[0].name && !o->quiet && !o->ignore_not_found &&
+    if (!count && !s->targets[0].name && !o->quiet && !o->ignore_not_found && !o->watch &&
         (shown == FORMAT_LINE || shown == FORMAT_WIDE || shown == FORMAT_NAME || shown == FORMAT_COLUMNS))
         say_nothing_found(s);
     if (!output_flush())
@@ -108,6 +101,55 @@ static int print_all(get *g) {
         say_not_found(s);
     return is_failure ? EXIT_FAILED : EXIT_OK;
 }
+
+/* ---- the informer's handler ---- */
+
+static void on_synced(ki_informer *informer, void *user) {
+    target *t = user;
+    session *s = t->session;
+    (void)informer;
+    t->synced = true;
+    if (!s->options->watch) {
+        if (session_has_synced(s))
+            session_end(s, EXIT_OK);
+        return;
+    }
+    s->is_once = false;
+    t->shown = KI_STATE_WATCHING; /* kubectl does not say that it watches either */
+    int status = print_all(s->user);
+    if (status != EXIT_OK)
+        session_end(s, status);
+}
+
+/* Prints a change after the first list, for --watch. */
+static void print_change(target *t, const ki_event *event, const char *type) {
+    session *s = t->session;
+    get *g = s->user;
+    ki_error err = KI_ERROR_INIT;
+    bool is_other = t->name && strcmp(t->name, ki_object_name(event->obj)) != 0; /* a server can ignore fields */
+    if (!s->options->watch || !t->synced || s->done || is_other)
+        return;
+    if (listing_print_change(s, &g->printer, g->columns, type, event->obj, &err)) {
+        say("get", "%s: %s", ki_object_key(event->obj), ki_error_message(&err));
+        session_end(s, EXIT_FAILED);
+    }
+    if (!output_flush())
+        session_end(s, output_status());
+}
+
+static void on_add(const ki_event *event, void *user) {
+    print_change(user, event, "ADDED");
+}
+
+static void on_update(const ki_event *event, void *user) {
+    print_change(user, event, "MODIFIED");
+}
+
+static void on_delete(const ki_event *event, void *user) {
+    print_change(user, event, "DELETED");
+}
+
+/* ---- the command ---- */
 
 /* Prints the lists that succeeded, then why the others failed. */
 static int print_and_say_failures(get *g) {
@@ -139,6 +181,24 @@ static int check_sort_by(const options *o) {
     return EXIT_OK;
 }
 
+/* Checks that --watch has one resource or one object. */
+static int check_watched(session *s) {
+    if (!s->options->watch || s->target_count == 1)
+        return EXIT_OK;
+    say("get", "--watch takes one resource, or one object of it; kinformer watch prints the changes of several");
+    return EXIT_USAGE;
+}
+
+static int check_watch_flags(const get *g, const options *o) {
+    if (o->watch && o->output_watch_events && g->printer.format != FORMAT_LINE && g->printer.format != FORMAT_WIDE) {
+        say("get", "--output-watch-events adds a column to tables; kinformer watch -o json prints an event a line");
+        return EXIT_USAGE;
+    }
+    if (o->watch && o->sort_by)
+        fprintf(stderr, "warning: --watch requested, --sort-by will be ignored for watch events received\n");
+    return EXIT_OK;
+}
+
 static int read_columns(get *g) {
     ki_error err = KI_ERROR_INIT;
     ki_status status = definitions_read(&g->session, g->columns, &err);
@@ -157,12 +217,17 @@ static int run_get(const options *o) {
     static get g;
     session *s = &g.session;
     options own = *o;
-    *s = (session){ .command = "get",
-                    .uses_discovery = true,
-                    .options = &own,
-                    .is_once = true,
-                    .handler = { .on_synced = on_synced },
-                    .user = &g };
+    own.watch |= own.watch_only;
+    own.output_watch_events &= own.watch;
+    *s = (session){
+        .command = "get",
+        .uses_discovery = true,
+        .options = &own,
+        .is_once = true,
+        .on_resolved = check_watched,
+        .handler = { .on_add = on_add, .on_update = on_update, .on_delete = on_delete, .on_synced = on_synced },
+        .user = &g
+    };
     if (!o->arguments[0]) {
         say("get", "name a resource, for example: kinformer get pods -A");
         return EXIT_USAGE;
@@ -171,15 +236,19 @@ static int run_get(const options *o) {
     if (status == EXIT_OK)
         status = check_sort_by(o);
     if (status == EXIT_OK)
+        status = check_watch_flags(&g, &own);
+    if (status == EXIT_OK)
         status = session_set_resources(s, o->arguments);
+    if (status == EXIT_OK)
+        status = check_watched(s); /* before it connects; a category has its resources later */
     if (status == EXIT_OK)
         status = session_start(s);
     if (status == EXIT_OK && (g.printer.format == FORMAT_LINE || g.printer.format == FORMAT_WIDE))
         status = read_columns(&g); /* the lists arrive meanwhile */
     if (status == EXIT_OK)
         status = session_run(s);
-    if (status == EXIT_OK && session_has_synced(s))
-        status = print_and_say_failures(&g); /* otherwise a signal ended the session */
+    if (status == EXIT_OK && session_has_synced(s) && s->is_once) /* --watch has printed already */
+        status = print_and_say_failures(&g);                      /* otherwise a signal ended the session */
     definitions_free(g.columns);
     session_close(s);
     printer_close(&g.printer);
@@ -190,6 +259,10 @@ static const flag flags[] = {
     FLAG("output", 'o', FLAG_TEXT, output, "FORMAT",
          "wide, json, jsonl (a line for each object), yaml, name, jsonpath=TEMPLATE,\njsonpath-file=FILE, "
          "jsonpath-as-json=TEMPLATE, custom-columns=HEADER:PATH,...,\ncustom-columns-file=FILE"),
+    FLAG("watch", 'w', FLAG_BOOL, watch, NULL, "then print each object that changes, until stopped"),
+    FLAG("watch-only", 0, FLAG_BOOL, watch_only, NULL, "print only the objects that change"),
+    FLAG("output-watch-events", 0, FLAG_BOOL, output_watch_events, NULL,
+         "with --watch: add a column with ADDED, MODIFIED or DELETED"),
     FLAG("show-managed-fields", 0, FLAG_BOOL, show_managed_fields, NULL, "print metadata.managedFields too"),
     FLAG("no-headers", 0, FLAG_BOOL, no_headers, NULL, "print tables without headers"),
     FLAG("sort-by", 0, FLAG_TEXT, sort_by, "PATH", "sort by this field: .metadata.creationTimestamp"),
@@ -213,9 +286,6 @@ static const flag flags[] = {
          "print more on stderr; -v=N as in kubectl: the same for every N above 0"),
     FLAGS_END
 };
-static const cli_hint hints[] = { { "watch", 'w',
-                                    "there is no flag --watch; kinformer watch prints all objects, then every change" },
-                                  { NULL, '\0', NULL } };
 static const flag *const tables[] = { flags, flags_selection, flags_connection, NULL };
 
 const cli_command command_get = {
@@ -226,6 +296,7 @@ const cli_command command_get = {
         "  kinformer get pods -A\n"
         "  kinformer get deployment web -n shop -o json\n"
         "  kinformer get pods/web-1 services/web -n shop\n"
+        "  kinformer get pods -n shop -w\n"
         "  kinformer get pods -A --sort-by .metadata.creationTimestamp\n"
         "  kinformer get nodes -o custom-columns=NAME:.metadata.name,CPU:.status.capacity.cpu\n"
         "  kinformer get pods -o jsonpath='{range .items[*]}{.metadata.name}{\"\\t\"}{.spec.nodeName}{\"\\n\"}{end}'\n"
@@ -234,7 +305,6 @@ const cli_command command_get = {
         "would see. Ends at once, as kubectl does, after a failure that waiting does not fix, such as a wrong token.\n",
     .max_arguments = MAX_ARGUMENTS,
     .flags = tables,
-    .hints = hints,
     .set_defaults = set_defaults,
     .run = run_get,
 };

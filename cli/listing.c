@@ -10,7 +10,8 @@
 #include <time.h>
 
 enum {
-    LABEL_COLUMNS_MAX = 32
+    LABEL_COLUMNS_MAX = 32,
+    EVENT_WIDTH = sizeof "MODIFIED" - 1 + 3 /* with its padding */
 };
 
 typedef struct listing {
@@ -55,9 +56,10 @@ typedef struct rows {
     const ki_columns *columns;
     const char *name; /* replaces the text of the name's column; NULL: no replacement */
     size_t name_at;   /* index of the name's column */
+    bool shows_event; /* the first column: ADDED, MODIFIED or DELETED */
     bool shows_namespace;
     bool has_no_memory; /* out of memory */
-    table table;
+    table *table;
 } rows;
 
 static bool is_shown(const listing *l, const ki_column *column) {
@@ -75,64 +77,95 @@ static bool add_upper(table *t, const char *text) {
 
 static bool add_headers(rows *r) {
     const listing *l = r->listing;
-    bool is_ok = !r->shows_namespace || table_add(&r->table, "NAMESPACE");
+    bool is_ok = !r->shows_event || table_add(r->table, "EVENT");
+    if (is_ok && r->shows_namespace)
+        is_ok = table_add(r->table, "NAMESPACE");
     for (size_t i = 0; i < ki_columns_count(r->columns) && is_ok; i++) {
         if (is_shown(l, ki_columns_at(r->columns, i)))
-            is_ok = add_upper(&r->table, ki_columns_at(r->columns, i)->name);
+            is_ok = add_upper(r->table, ki_columns_at(r->columns, i)->name);
     }
     for (size_t i = 0; i < l->label_count && is_ok; i++) {
         const char *slash = strrchr(l->labels[i], '/');
-        is_ok = add_upper(&r->table, slash ? slash + 1 : l->labels[i]);
+        is_ok = add_upper(r->table, slash ? slash + 1 : l->labels[i]);
     }
-    return is_ok && (!l->session->options->show_labels || table_add(&r->table, "LABELS"));
+    return is_ok && (!l->session->options->show_labels || table_add(r->table, "LABELS"));
 }
 
 static bool add_cell(size_t index, const char *text, void *user) {
     rows *r = user;
     if (!is_shown(r->listing, ki_columns_at(r->columns, index)))
         return true;
-    bool is_added = table_add(&r->table, r->name && index == r->name_at ? r->name : text);
+    bool is_added = table_add(r->table, r->name && index == r->name_at ? r->name : text);
     r->has_no_memory = !is_added;
     return is_added;
 }
 
-static ki_status add_row(rows *r, const ki_object *obj, int64_t now_ms, ki_error *err) {
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static ki_status add_row(rows *r, const char *event, const ki_object *obj, ki_error *err) {
     const listing *l = r->listing;
     char *name = l->several ? object_name(obj) : NULL;
-    bool is_ok = (!l->several || name) && (!r->shows_namespace || table_add(&r->table, ki_object_namespace(obj)));
+    bool is_ok = (!l->several || name) && (!r->shows_event || table_add(r->table, event)) &&
+                 (!r->shows_namespace || table_add(r->table, ki_object_namespace(obj)));
     r->name = name;
-    ki_status status = is_ok ? ki_columns_each(r->columns, obj, now_ms, add_cell, r, err) : KI_ERR_NO_MEMORY;
+    ki_status status = is_ok ? ki_columns_each(r->columns, obj, now_ms(), add_cell, r, err) : KI_ERR_NO_MEMORY;
     free(name);
     is_ok = !status && !r->has_no_memory;
     for (size_t i = 0; i < l->label_count && is_ok; i++) {
         const char *value = ki_object_label(obj, l->labels[i]);
-        is_ok = table_add(&r->table, value ? value : "");
+        is_ok = table_add(r->table, value ? value : "");
     }
-    is_ok = is_ok && (!l->session->options->show_labels || add_labels(&r->table, obj));
+    is_ok = is_ok && (!l->session->options->show_labels || add_labels(r->table, obj));
     return status ? status : is_ok ? KI_OK : KI_ERR_NO_MEMORY;
+}
+
+static rows make_rows(const listing *l, const target *from, const ki_columns *columns) {
+    const options *o = l->session->options;
+    rows r = { .listing = l,
+               .columns = columns,
+               .shows_event = o->output_watch_events,
+               .shows_namespace = from->resource.namespaced && o->all_namespaces,
+               .table = &l->printer->table };
+    size_t count = ki_columns_count(columns);
+    r.name_at = count;
+    if (r.shows_event)
+        r.table->widths[0] = EVENT_WIDTH;
+    r.table->columns = (size_t)r.shows_event + (size_t)r.shows_namespace + l->label_count + (size_t)o->show_labels;
+    for (size_t i = 0; i < count; i++) {
+        const ki_column *column = ki_columns_at(columns, i);
+        r.table->columns += is_shown(l, column);
+        if (r.name_at == count && strcmp(column->format, "name") == 0)
+            r.name_at = i;
+    }
+    return r;
 }
 
 static ki_status print_table(const listing *l, const target *from, const ki_columns *columns,
                              const ki_object_list *list, ki_error *err) {
-    const options *o = l->session->options;
-    rows r = { .listing = l, .columns = columns, .shows_namespace = from->resource.namespaced && o->all_namespaces };
-    struct timespec now;
-    size_t count = ki_columns_count(columns);
-    clock_gettime(CLOCK_REALTIME, &now);
-    r.name_at = count;
-    r.table.columns = (size_t)r.shows_namespace + l->label_count + (size_t)o->show_labels;
-    for (size_t i = 0; i < count; i++) {
-        const ki_column *column = ki_columns_at(columns, i);
-        r.table.columns += is_shown(l, column);
-        if (r.name_at == count && strcmp(column->format, "name") == 0)
-            r.name_at = i;
-    }
-    ki_status status = o->no_headers || add_headers(&r) ? KI_OK : KI_ERR_NO_MEMORY;
+    table_free(&l->printer->table);
+    rows r = make_rows(l, from, columns);
+    ki_status status = l->session->options->no_headers || add_headers(&r) ? KI_OK : KI_ERR_NO_MEMORY;
     for (size_t i = 0; i < list->count && !status; i++)
-        status = add_row(&r, list->objects[i], (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000, err);
+        status = add_row(&r, "ADDED", list->objects[i], err);
     if (!status)
-        table_print(&r.table);
-    table_free(&r.table);
+        table_print(r.table);
+    return status;
+}
+
+/* Prints a row under the printed table. Begins with the headers if there is no table. */
+static ki_status print_row(const listing *l, const target *from, const char *event, const ki_object *obj,
+                           ki_error *err) {
+    bool is_first = l->printer->table.columns == 0;
+    rows r = make_rows(l, from, l->columns[0]);
+    ki_status status = !is_first || l->session->options->no_headers || add_headers(&r) ? KI_OK : KI_ERR_NO_MEMORY;
+    if (!status)
+        status = add_row(&r, event, obj, err);
+    if (!status)
+        table_print(r.table);
     return status;
 }
 
@@ -220,13 +253,15 @@ static ki_status print_objects(listing *l, const ki_object *const *objects, size
         }
         return KI_OK;
     case FORMAT_JSON:
+        if (l->session->options->watch)
+            return print_each(l, objects, count, err);
         return session_is_single(l->session) ? print_each(l, objects, count, err)
                                              : print_json_list(objects, count, err);
     case FORMAT_JSONL:
     case FORMAT_COLUMNS: /* one row for each object: needs no List */
         return print_each(l, objects, count, err);
     default:
-        return print_whole(l, objects, count, err);
+        return l->session->options->watch ? print_each(l, objects, count, err) : print_whole(l, objects, count, err);
     }
 }
 
@@ -307,26 +342,44 @@ static ki_status print_lists(listing *l, ki_object_list *lists, size_t *count, k
     return status;
 }
 
-ki_status listing_print(const session *s, printer *p, ki_columns *const *columns, size_t *ret_count, ki_error *err) {
-    listing l = { .session = s, .printer = p, .columns = columns, .several = s->options->show_kind };
-    for (size_t i = 1; i < s->target_count; i++)
-        l.several |= !session_is_same_resource(&s->targets[0], &s->targets[i]);
-    ki_object_list lists[TARGETS_MAX] = { { 0 } };
-    ki_status status = KI_OK;
-    size_t count = 0;
+static ki_status open_listing(listing *l, const session *s, printer *p, ki_columns *const *columns) {
     char *rest = NULL;
-    if (s->options->label_columns) {
-        l.label_text = strdup(s->options->label_columns);
-        if (!l.label_text)
-            return KI_ERR_NO_MEMORY;
-        for (char *label = strtok_r(l.label_text, ",", &rest); label && l.label_count < LABEL_COLUMNS_MAX;
-             label = strtok_r(NULL, ",", &rest))
-            l.labels[l.label_count++] = label;
-    }
-    status = print_lists(&l, lists, &count, err);
+    *l = (listing){ .session = s, .printer = p, .columns = columns, .several = s->options->show_kind };
+    for (size_t i = 1; i < s->target_count; i++)
+        l->several |= !session_is_same_resource(&s->targets[0], &s->targets[i]);
+    if (!s->options->label_columns)
+        return KI_OK;
+    l->label_text = strdup(s->options->label_columns);
+    if (!l->label_text)
+        return KI_ERR_NO_MEMORY;
+    for (char *label = strtok_r(l->label_text, ",", &rest); label && l->label_count < LABEL_COLUMNS_MAX;
+         label = strtok_r(NULL, ",", &rest))
+        l->labels[l->label_count++] = label;
+    return KI_OK;
+}
+
+ki_status listing_print(const session *s, printer *p, ki_columns *const *columns, size_t *ret_count, ki_error *err) {
+    listing l;
+    ki_object_list lists[TARGETS_MAX] = { { 0 } };
+    size_t count = 0;
+    ki_status status = open_listing(&l, s, p, columns);
+    if (!status)
+        status = print_lists(&l, lists, &count, err);
     for (size_t i = 0; i < s->target_count; i++)
         ki_object_list_free(&lists[i]);
     free(l.label_text);
     *ret_count = count;
+    return status;
+}
+
+ki_status listing_print_change(const session *s, printer *p, ki_columns *const *columns, const char *event,
+                               const ki_object *obj, ki_error *err) {
+    listing l;
+    ki_status status = open_listing(&l, s, p, columns);
+    if (!status && (p->format == FORMAT_LINE || p->format == FORMAT_WIDE))
+        status = print_row(&l, &s->targets[0], event, obj, err);
+    else if (!status)
+        status = print_objects(&l, &obj, 1, err);
+    free(l.label_text);
     return status;
 }

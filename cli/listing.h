@@ -10,5 +10,9 @@
 /* Prints all objects on stdout. `columns`: those of each target, for tables. On failure, only rows of a table can have
  * been printed. `*ret_count`: the number of objects. */
 ki_status listing_print(const session *s, printer *p, ki_columns *const *columns, size_t *ret_count, ki_error *err);
+/* Prints an object of the session's only target after listing_print, or instead of it: as a row of its table, or in the
+ * format of -o. `event` is ADDED, MODIFIED or DELETED. */
+ki_status listing_print_change(const session *s, printer *p, ki_columns *const *columns, const char *event,
+                               const ki_object *obj, ki_error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* printer.h: the formats of -o that watch and get share, as in kubectl: json, yaml, name, jsonpath, jsonpath-as-json and
- * custom-columns; and get's jsonl. */
+/* printer.h: the formats of -o of watch and get: json, yaml, name, jsonpath, jsonpath-as-json and custom-columns, as in
+ * kubectl; jsonl. */
 #ifndef CLI_PRINTER_H
 #define CLI_PRINTER_H
 
@@ -36,7 +36,7 @@ typedef struct printer {
     ki_jsonpath *columns[COLUMNS_MAX];
     char *headers[COLUMNS_MAX];
     size_t column_count;
-    table table; /* the rows of FORMAT_COLUMNS */
+    table table; /* the rows of a table or of FORMAT_COLUMNS */
 } printer;
 
 /* Parses the value of -o. Returns EXIT_USAGE, with a message on stderr, if it is not a format. */

@@ -219,8 +219,8 @@ static bool take_category(session *s, target *t) {
     while ((found = ki_resource_map_in_category(s->map, word, &cursor))) {
         has_any = true;
         bool watches = has_verb(found, "watch");
-        if (!has_verb(found, "list") || !(watches || s->is_once) || session_has_target(s, t, &found->resource, NULL) ||
-            (placed && s->target_count == TARGETS_MAX))
+        if (!has_verb(found, "list") || !(watches || !session_needs_watch(s)) ||
+            session_has_target(s, t, &found->resource, NULL) || (placed && s->target_count == TARGETS_MAX))
             continue;
         if (placed) {
             s->targets[s->target_count++] = (target){ .session = s, .resource = found->resource };

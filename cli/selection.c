@@ -11,7 +11,7 @@ int session_check_verbs(const session *s, const ki_resource *resource, bool list
     if (!lists)
         say(s->command, "%s cannot be listed: the server does not store them; kubectl create -f FILE -o yaml sends one",
             resource->plural);
-    else if (!watches && !s->is_once)
+    else if (!watches && session_needs_watch(s))
         say(s->command, "%s cannot be watched; kinformer get %s%s%s lists them", resource->plural, resource->plural,
             *resource->group ? "." : "", resource->group);
     else

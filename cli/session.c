@@ -42,6 +42,10 @@ bool session_has_synced(const session *s) {
     return true;
 }
 
+bool session_needs_watch(const session *s) {
+    return !s->is_once || s->options->watch;
+}
+
 bool session_ends_at_once(const session *s) {
     return s->is_once && !s->options->wait && !s->options->timeout_ms;
 }

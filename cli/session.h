@@ -35,7 +35,9 @@ struct session {
     const char *command;
     const options *options;
     bool uses_discovery; /* resources that are not built in are looked up by discovery */
-    bool is_once;        /* the session ends once it has synced; a healthy connection is not reported */
+    bool
+        is_once; /* the session ends once it has synced; a healthy connection is not reported. get --watch unsets it when
+                   * it has synced */
     target targets[TARGETS_MAX];
     size_t target_count;
 
@@ -103,6 +105,8 @@ void session_end(session *s, int status);
 void session_take_signals(session *s);
 /* Returns the time limit of the first sync; 0: none. */
 int64_t session_allowed_ms(const session *s);
+/* Returns true if the command needs the verb watch, too. */
+bool session_needs_watch(const session *s);
 /* Returns true once each list has succeeded or failed for good. */
 bool session_has_synced(const session *s);
 /* Returns true for a command that ends after a failure that waiting does not fix: get without --wait and --timeout. */

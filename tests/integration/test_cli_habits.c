@@ -3,6 +3,7 @@
 #include "tests/support/load_nodes.h"
 #include "tests/support/test.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,4 +223,107 @@ COMMAND_TEST(values_of_a_path_can_be_json) {
     put_config_maps();
     put_words();
     CHECK_HABITS(rows);
+}
+
+static void put_map(const char *name, const char *labels, const char *data) {
+    char json[512];
+    snprintf(json, sizeof json, "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"x\",\"labels\":{%s}},\"data\":{%s}}",
+             name, labels, data);
+    put(KI_CONFIGMAPS, json);
+}
+
+static void delete_map(const char *name) {
+    ki_error err = KI_ERROR_INIT;
+    if (ki_testing_server_delete(command_server, KI_CONFIGMAPS, "x", name, &err))
+        fail_msg("%s", ki_error_message(&err));
+}
+
+/* Asserts the next line; in `begins` without the age at its end. */
+static void expect_line(const char *begins) {
+    const char *line = ki_process_line(&command);
+    assert_non_null(line);
+    if (strncmp(line, begins, strlen(begins)) != 0)
+        fail_msg("expected '%s', got '%s'", begins, line);
+}
+
+static void stop_watching(void) {
+    ki_process_signal(&command, SIGTERM);
+    assert_null(ki_process_line(&command));
+    assert_null(ki_process_err_line(&command));
+    command_ends(0);
+}
+
+COMMAND_TEST(get_watch_prints_the_table_then_the_rows_that_change) {
+    put_config_maps();
+    run_words("get configmaps -n x -w");
+    expect_line("NAME   DATA   AGE");
+    expect_line("one    0      ");
+    expect_line("two    0      ");
+    put_map("three", "", "\"a\":\"b\"");
+    expect_line("three   1      "); /* a wider column from here on */
+    put_map("one", "", "\"a\":\"b\"");
+    expect_line("one     1      ");
+    delete_map("two");
+    expect_line("two     0      ");
+    stop_watching();
+}
+
+COMMAND_TEST(an_empty_table_begins_with_its_first_row) {
+    run_words("get configmaps -n x --watch-only --output-watch-events -L app -v");
+    assert_non_null(ki_process_expect_err(&command, "watching"));
+    put_map("old", "\"app\":\"a\"", "");
+    const char *line = ki_process_line(&command);
+    assert_non_null(line);
+    assert_string_equal(line, "EVENT      NAME   DATA   AGE   APP");
+    expect_line("ADDED      old    0      ");
+    put_map("old", "\"app\":\"b\"", "");
+    expect_line("MODIFIED   old    0      ");
+    delete_map("old");
+    expect_line("DELETED    old    0      ");
+    ki_process_signal(&command, SIGTERM);
+    command_ends(0);
+}
+
+COMMAND_TEST(get_watch_prints_objects_in_every_format) {
+    static const struct {
+        const char *format, *first, *changed; /* the line of the object */
+    } rows[] = {
+        { "-o name", "configmap/one", "configmap/one" },
+        { "-o jsonl", "{", "{" },
+        { "-o custom-columns=N:.metadata.name,V:.data.v --no-headers", "one   1", "one   2" },
+        { "-o jsonpath={.data.v}{\"\\n\"}", "1", "2" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char words[256];
+        put_map("one", "", "\"v\":\"1\"");
+        put_map("other", "", "");
+        snprintf(words, sizeof words, "get configmap one -n x -w %s", rows[i].format);
+        run_words(words);
+        expect_line(rows[i].first);
+        put_map("other", "", "\"v\":\"2\"");
+        put_map("one", "", "\"v\":\"2\"");
+        expect_line(rows[i].changed);
+        stop_watching();
+    }
+}
+
+COMMAND_TEST(a_watched_object_that_is_missing_ends_the_watch) {
+    static const habit rows[] = {
+        { "get configmap no -n x -w", "", "Error from server (NotFound): configmaps \"no\" not found", 1 },
+        { "get componentstatuses -w", "", "cannot be watched", 1 },
+    };
+    CHECK_HABITS(rows);
+    COMMAND_RUN("get", "pods", "-w", "--server", "http://127.0.0.1:1");
+    command_says("was refused");
+    command_ends(3);
+}
+
+/* As a script that waits for a deletion: without it a name that comes later would never be seen. */
+COMMAND_TEST(a_missing_object_can_be_awaited) {
+    run_words("get configmap one -n x -w --ignore-not-found -v -o name");
+    assert_non_null(ki_process_expect_err(&command, "watching"));
+    put_map("one", "", "");
+    expect_line("configmap/one");
+    ki_process_signal(&command, SIGTERM);
+    command_ends(0);
 }
