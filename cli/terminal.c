@@ -66,18 +66,18 @@ static change_line line_of(const terminal *from, const change *c) {
 }
 
 /* Prints a line. Returns false if out of memory. */
-static bool print_change(const change *c, change_line *line) {
+static bool print_change(const change *c, change_line line) {
     char clock[LINE_CLOCK_MAX], note[NOTE_MAX], *text = NULL;
-    size_t size = 0, width = line->is_wide ? 0 : terminal_width();
+    size_t size = 0, width = line.is_wide ? 0 : terminal_width();
     FILE *out = open_memstream(&text, &size);
     const char *namespace_name =
         c->target->session->options->all_namespaces ? ki_object_namespace(c->event->obj) : NULL;
     line_clock(clock);
     write_note(c, note);
-    line->clock = clock;
-    line->note = note;
-    bool is_ok = out && (is_event_resource(&c->target->resource) ? event_write(line, namespace_name, width, out)
-                                                                 : change_write(line, width, out));
+    line.clock = clock;
+    line.note = note;
+    bool is_ok = out && (is_event_resource(&c->target->resource) ? event_write(&line, namespace_name, width, out)
+                                                                 : change_write(&line, width, out));
     is_ok = out && fclose(out) == 0 && is_ok;
     if (is_ok)
         puts(text);
@@ -146,7 +146,7 @@ static bool show_change(terminal *to, const change *c, ki_status *ret_status, ki
     if (is_counted && !c->target->session->options->changes_only)
         is_ok = tally_add(&to->tallies[index_of(c->target)], &after);
     else if (!is_counted && shows && !waits)
-        is_ok = print_change(c, &line);
+        is_ok = print_change(c, line);
     if (shows)
         c->target->heartbeats = 0;
     *ret_status = status ? status : is_ok ? KI_OK : KI_ERR_NO_MEMORY;

@@ -334,6 +334,27 @@ static int open_filter(watch *w, const options *o) {
     return EXIT_OK;
 }
 
+static int check_flags(const options *o) {
+    if (!o->arguments[0])
+        say("watch", "name a resource, for example: kinformer watch pods -A");
+    else if (o->resync_ms && o->resync_ms < 1000)
+        say("watch", "--resync must be at least 1s");
+    else if (o->exec && !*o->exec)
+        say("watch", "--exec needs a command");
+    else
+        return EXIT_OK;
+    return EXIT_USAGE;
+}
+
+static void open_terminal(watch *w, const options *o) {
+    w->terminal.columns = w->columns;
+    w->terminal.filter = &w->filter;
+    w->terminal.is_wide = w->printer.format == FORMAT_WIDE;
+    w->terminal.folds = is_terminal(stdout) && has_lines(w) && !o->every;
+    w->session.on_tick = w->terminal.folds ? on_tick : NULL;
+    w->session.tick_ms = 1000;
+}
+
 static int run_watch(const options *o) {
     static watch w; /* too large for the stack */
     session *s = &w.session;
@@ -344,27 +365,12 @@ static int run_watch(const options *o) {
                     .on_resolved = read_columns,
                     .handler = {
                         .on_add = on_add, .on_update = on_update, .on_delete = on_delete, .on_synced = on_synced } };
-    if (!o->arguments[0]) {
-        say("watch", "name a resource, for example: kinformer watch pods -A");
-        return EXIT_USAGE;
-    }
-    if (o->resync_ms && o->resync_ms < 1000) {
-        say("watch", "--resync must be at least 1s");
-        return EXIT_USAGE;
-    }
-    if (o->exec && !*o->exec) {
-        say("watch", "--exec needs a command");
-        return EXIT_USAGE;
-    }
-    int status = printer_open(&w.printer, "watch", o);
+    int status = check_flags(o);
+    if (status == EXIT_OK)
+        status = printer_open(&w.printer, "watch", o);
     if (status == EXIT_OK)
         status = open_filter(&w, o);
-    w.terminal.columns = w.columns;
-    w.terminal.filter = &w.filter;
-    w.terminal.folds = is_terminal(stdout) && has_lines(&w) && !o->every;
-    s->on_tick = w.terminal.folds ? on_tick : NULL;
-    s->tick_ms = 1000;
-    w.terminal.is_wide = w.printer.format == FORMAT_WIDE;
+    open_terminal(&w, o);
     if (status == EXIT_OK)
         status = session_set_resources(s, o->arguments);
     if (status == EXIT_OK)

@@ -209,12 +209,13 @@ typedef struct screen {
     size_t used;
 } screen;
 
-/* Starts the watch of a resource in the namespace x, without colours, and waits until it has synced. */
-static void watch_on_terminal(screen *s, unsigned short width, const char *resource, const char *flag) {
+/* Starts a watch in the namespace x, without colours. */
+#define WATCH_ON_TERMINAL(s, width, ...) watch_on_terminal(s, width, (const char *const[]){ __VA_ARGS__, NULL })
+static void watch_on_terminal(screen *s, unsigned short width, const char *const *arguments) {
     const struct winsize window = { .ws_row = 24, .ws_col = width };
-    const char *const words[] = {
-        KI_TEST_PROGRAM, "watch", resource, "-n", "x", "--server", ki_testing_server_url(command_server), flag, NULL
-    };
+    const char *words[16] = { KI_TEST_PROGRAM, "watch", "-n", "x", "--server", ki_testing_server_url(command_server) };
+    for (size_t i = 6; i < 15 && *arguments; i++)
+        words[i] = *arguments++;
     *s = (screen){ .master = posix_openpt(O_RDWR | O_NOCTTY) };
     bool is_ready = s->master >= 0 && grantpt(s->master) == 0 && unlockpt(s->master) == 0;
     int slave = is_ready ? open(ptsname(s->master), O_RDWR | O_NOCTTY) : -1;
@@ -274,7 +275,7 @@ static void end_screen(screen *s) {
 COMMAND_TEST(a_terminal_shows_kubectls_columns_that_changed_in_its_width) {
     screen s;
     put(KI_PODS, READY_POD("false", ""));
-    watch_on_terminal(&s, 53, "pods", "--changes-only");
+    WATCH_ON_TERMINAL(&s, 53, "pods", "--changes-only");
     screen_line(&s, "synced, ");
     put(KI_PODS, READY_POD("true", ",\"podIP\":\"10.0.0.1\""));
     const char *line = screen_line(&s, "~ ");
@@ -285,7 +286,7 @@ COMMAND_TEST(a_terminal_shows_kubectls_columns_that_changed_in_its_width) {
 COMMAND_TEST(wide_lines_on_a_terminal_are_whole) {
     screen s;
     put(KI_PODS, READY_POD("false", ""));
-    watch_on_terminal(&s, 20, "pods", "-owide");
+    WATCH_ON_TERMINAL(&s, 20, "pods", "-owide");
     screen_line(&s, "synced, ");
     put(KI_PODS, READY_POD("true", ",\"podIP\":\"10.0.0.1\",\"podIPs\":[{\"ip\":\"10.0.0.1\"}]"));
     const char *line = screen_line(&s, "~ ");
@@ -304,14 +305,14 @@ COMMAND_TEST(a_terminal_counts_the_initial_objects_by_their_status) {
     put(KI_PODS, READY_POD("true", ""));
     put(KI_PODS, "{\"metadata\":{\"name\":\"b\",\"namespace\":\"x\"},\"spec\":{\"containers\":[{\"name\":\"c\"}]},"
                  "\"status\":{\"phase\":\"Pending\"}}");
-    watch_on_terminal(&s, 80, "pods", NULL);
+    WATCH_ON_TERMINAL(&s, 80, "pods");
     screen_line(&s, "synced, 2 objects");
     assert_string_equal(screen_line(&s, "\n"), "PODS  READY  STATUS");
     assert_string_equal(screen_line(&s, "\n"), "   1      0  Pending");
     assert_string_equal(screen_line(&s, "\n"), "   1      1  Running");
     end_screen(&s);
 
-    watch_on_terminal(&s, 80, "pods", "--all");
+    WATCH_ON_TERMINAL(&s, 80, "pods", "--all");
     assert_string_equal(screen_line(&s, "+ ") + 11, "pod x/a  READY 1/1  STATUS Running  RESTARTS 0  NODE n1");
     assert_string_equal(screen_line(&s, "+ ") + 11, "pod x/b  READY 0/1  STATUS Pending  RESTARTS 0");
     screen_line(&s, "synced, 2 objects");
@@ -321,7 +322,7 @@ COMMAND_TEST(a_terminal_counts_the_initial_objects_by_their_status) {
 COMMAND_TEST(a_terminal_shows_what_the_filters_leave) {
     screen s;
     TWO_PODS;
-    watch_on_terminal(&s, 80, "pods", "--where=status!=Running");
+    WATCH_ON_TERMINAL(&s, 80, "pods", "--where=status!=Running");
     assert_string_equal(screen_line(&s, "PODS"), "PODS  READY  STATUS");
     assert_string_equal(screen_line(&s, "\n"), "   1      1  Pending");
     put(KI_PODS, POD("") STATUS("\"phase\":\"Running\"") "}");
@@ -332,7 +333,15 @@ COMMAND_TEST(a_terminal_shows_what_the_filters_leave) {
 COMMAND_TEST(a_named_object_has_a_line_on_a_terminal) {
     screen s;
     put(KI_PODS, READY_POD("true", ""));
-    watch_on_terminal(&s, 80, "pods/a", NULL);
+    WATCH_ON_TERMINAL(&s, 80, "pods/a");
+    assert_string_equal(screen_line(&s, "+ ") + 11, "pod x/a  READY 1/1  STATUS Running  RESTARTS 0  NODE n1");
+    end_screen(&s);
+}
+
+COMMAND_TEST(lines_beside_exec_have_columns) {
+    screen s;
+    put(KI_PODS, READY_POD("true", ""));
+    WATCH_ON_TERMINAL(&s, 80, "pods/a", "--exec", "true", "-o", "line");
     assert_string_equal(screen_line(&s, "+ ") + 11, "pod x/a  READY 1/1  STATUS Running  RESTARTS 0  NODE n1");
     end_screen(&s);
 }
@@ -340,7 +349,7 @@ COMMAND_TEST(a_named_object_has_a_line_on_a_terminal) {
 COMMAND_TEST(events_on_a_terminal_are_lines_of_kubectl) {
     screen s;
     put(KI_EVENTS, BACK_OFF("1"));
-    watch_on_terminal(&s, 80, "events", "--changes-only");
+    WATCH_ON_TERMINAL(&s, 80, "events", "--changes-only");
     screen_line(&s, "synced, ");
     put(KI_EVENTS, BACK_OFF("2"));
     assert_string_equal(screen_line(&s, "~ ") + 11, "Warning  BackOff  pod/a  restarting?[2J (x2)");
@@ -364,7 +373,7 @@ COMMAND_TEST(a_terminal_folds_the_changes_of_a_busy_second_by_owner) {
     screen s;
     put_cart(0, 0, "Running");
     put_cart(1, 0, "Pending");
-    watch_on_terminal(&s, 80, "pods", NULL);
+    WATCH_ON_TERMINAL(&s, 80, "pods");
     screen_line(&s, "Running");
     for (int i = 1; i <= 300; i++)
         put_cart(0, i, "Running");
@@ -379,7 +388,7 @@ COMMAND_TEST(a_terminal_folds_the_changes_of_a_busy_second_by_owner) {
 COMMAND_TEST(every_change_has_a_line_with_the_flag_every) {
     screen s;
     put_cart(0, 0, "Running");
-    watch_on_terminal(&s, 80, "pods", "--every");
+    WATCH_ON_TERMINAL(&s, 80, "pods", "--every");
     screen_line(&s, "Running");
     for (int i = 1; i <= 50; i++)
         put_cart(0, i, "Running");
