@@ -71,6 +71,10 @@ typedef struct options {
     int64_t chunk_size;
     bool watch;
     bool watch_only;
+    const char *raw;
+    const char *subresource;
+    option_list files;
+    bool recursive;
     bool output_watch_events;
     const char *exec;
     const char *metrics;

@@ -5,6 +5,7 @@
 #include "listing.h"
 #include "output.h"
 #include "printer.h"
+#include "raw.h"
 #include "session.h"
 
 #include <string.h>
@@ -228,6 +229,8 @@ static int run_get(const options *o) {
         .handler = { .on_add = on_add, .on_update = on_update, .on_delete = on_delete, .on_synced = on_synced },
         .user = &g
     };
+    if (o->raw)
+        return raw_get(o);
     if (!o->arguments[0]) {
         say("get", "name a resource, for example: kinformer get pods -A");
         return EXIT_USAGE;
@@ -263,6 +266,7 @@ static const flag flags[] = {
     FLAG("watch-only", 0, FLAG_BOOL, watch_only, NULL, "print only the objects that change"),
     FLAG("output-watch-events", 0, FLAG_BOOL, output_watch_events, NULL,
          "with --watch: add a column with ADDED, MODIFIED or DELETED"),
+    FLAG("raw", 0, FLAG_TEXT, raw, "PATH", "print the server's response to this path: /version, /metrics"),
     FLAG("show-managed-fields", 0, FLAG_BOOL, show_managed_fields, NULL, "print metadata.managedFields too"),
     FLAG("no-headers", 0, FLAG_BOOL, no_headers, NULL, "print tables without headers"),
     FLAG("sort-by", 0, FLAG_TEXT, sort_by, "PATH", "sort by this field: .metadata.creationTimestamp"),

@@ -35,9 +35,8 @@ struct session {
     const char *command;
     const options *options;
     bool uses_discovery; /* resources that are not built in are looked up by discovery */
-    bool
-        is_once; /* the session ends once it has synced; a healthy connection is not reported. get --watch unsets it when
-                   * it has synced */
+    /* The session ends once it has synced; a healthy connection is not reported. get --watch unsets it then. */
+    bool is_once;
     target targets[TARGETS_MAX];
     size_t target_count;
 

@@ -327,3 +327,34 @@ COMMAND_TEST(a_missing_object_can_be_awaited) {
     ki_process_signal(&command, SIGTERM);
     command_ends(0);
 }
+
+COMMAND_TEST(raw_is_what_the_server_sends) {
+    static const habit rows[] = {
+        { "get --raw /healthz", "ok\n", NULL, 0 }, /* the last line has no newline */
+        { "get --raw=/api/v1/namespaces/x/configmaps/no", "",
+          "Error from server (NotFound): configmaps \"no\" not found", 1 },
+        { "get --raw /nowhere", "", "Error from server (NotFound): the server could not find the requested resource",
+          1 },
+        { "get --raw /version pods", "", "--raw takes no resources", 2 },
+        { "get --raw /version -o json", "", "--raw takes no resources, no --output", 2 },
+        { "get --raw version", "", "a path is needed, such as /version", 2 },
+    };
+    put_config_maps();
+    CHECK_HABITS(rows);
+    run_words("get --raw /api/v1/namespaces/x/configmaps/one");
+    expect_line("{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"one\"");
+    command_ends(0);
+    COMMAND_RUN("get", "--raw", "/version", "--server", "http://127.0.0.1:1");
+    command_says("was refused");
+    command_ends(3);
+}
+
+COMMAND_TEST(a_raw_watch_arrives_line_by_line_until_a_signal) {
+    put_config_maps();
+    run_words("get --raw /api/v1/namespaces/x/configmaps?watch=1&resourceVersion=0");
+    expect_line("{\"type\":\"ADDED\"");
+    expect_line("{\"type\":\"ADDED\"");
+    delete_map("one");
+    expect_line("{\"type\":\"DELETED\"");
+    stop_watching();
+}
