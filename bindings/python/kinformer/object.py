@@ -20,7 +20,7 @@ class Object(Mapping[str, Any]):
     or empty. Everything else is read by name, as in the object's YAML: `pod["spec"]["nodeName"]`; the JSON is parsed
     at the first such access. What that returns belongs to this Python object: a change of it changes no cache.
 
-    Errors: StateError if the informer does not keep the content (`keep`).
+    Errors: StateError if the informer does not keep what is asked for (`keep`).
     """
 
     __slots__ = ("_pointer", "_content")
@@ -89,13 +89,15 @@ class Object(Mapping[str, Any]):
 
     @property
     def json(self) -> str:
-        """The whole object as compact JSON."""
-        value = ffi.new("ki_value *")
-        call(lib.ki_object_json, self._pointer, value)
-        return _take_text(value).decode("utf-8", "replace")
+        """The whole object as compact JSON. Errors: StateError (the informer keeps a part of it)."""
+        self._check_whole()
+        return self._text()
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the whole object as a new dict, to be changed freely."""
+        """Returns the whole object as a new dict, to be changed freely.
+
+        Errors: StateError (the informer keeps a part of it: a write would remove the rest).
+        """
         content: dict[str, Any] = json.loads(self.json)
         return content
 
@@ -122,10 +124,16 @@ class Object(Mapping[str, Any]):
             raise
 
     def __iter__(self) -> Iterator[str]:
+        self._check_whole()
         return iter(self._parsed())
 
     def __len__(self) -> int:
+        self._check_whole()
         return len(self._parsed())
+
+    def __bool__(self) -> bool:
+        """True: `if pod:` is for what may be None, and reads nothing."""
+        return True
 
     def __eq__(self, other: object) -> bool:
         """True for the same state of the same object."""
@@ -147,9 +155,24 @@ class Object(Mapping[str, Any]):
         raise TypeError("an object cannot be pickled or copied: use to_dict() or json")
 
     def _parsed(self) -> dict[str, Any]:
+        """Returns what the cache keeps of the object. A member that is missing may be one that is not kept."""
         if self._content is None:
-            self._content = self.to_dict()
+            self._content = json.loads(self._text())
         return self._content
+
+    def _text(self) -> str:
+        value = ffi.new("ki_value *")
+        call(lib.ki_object_json, self._pointer, value)
+        return _take_text(value).decode("utf-8", "replace")
+
+    def _check_whole(self) -> None:
+        """Raises that the informer keeps a part of the object."""
+        value = ffi.new("ki_value *")
+        if lib.ki_object_field(self._pointer, b"kinformer-no-member", value, ffi.NULL) == lib.KI_ERR_STATE:
+            raise StateError(
+                f"the cache keeps only a part of {self.key} (keep), and a write of that would remove the rest: "
+                "get the whole object with client.get(), or change fields of it with client.patch()"
+            )
 
     if TYPE_CHECKING:  # the attributes of the view
 

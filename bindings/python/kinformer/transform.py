@@ -34,7 +34,7 @@ def kpy_on_transform(pointer: Any, ret_obj: Any, user: Any, ret_err: Any) -> int
     call: TransformCall = ffi.from_handle(user)
     call.informer._factory._running = ("the transform", call.informer)
     try:
-        changed = call.transform(Object(lib.ki_object_ref(pointer)).to_dict())
+        changed = call.transform(Object(lib.ki_object_ref(pointer))._parsed())
         if not isinstance(changed, dict):
             raise TypeError(f"a transform returns the object as a dict, not {type(changed).__name__}")
         content = json.dumps(changed, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogateescape")

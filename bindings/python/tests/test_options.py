@@ -101,6 +101,49 @@ def test_a_cache_can_keep_less(server, factory, keep):
         pods.list(fields="spec.nodeName=n1")
 
 
+@pytest.mark.parametrize("keep", ["metadata", "view", "keys"])
+def test_a_part_of_an_object_is_not_taken_for_the_whole_one(server, factory, keep):
+    server.create_pod("a", phase="Running")
+    pod = started(factory, "pods", keep=keep, view={"phase": "status.phase"} if keep == "view" else None)["shop/a"]
+    client = factory.client
+    for use in (
+        lambda: client.update(pod),
+        lambda: client.update_status(pod),
+        lambda: client.create(pod),
+        lambda: client.apply(pod, field_manager="test"),
+        lambda: client.request("PUT", "/api/v1/namespaces/shop/pods/a", pod),
+        lambda: client.create({"apiVersion": "v1", "kind": "List", "metadata": {"name": "a"}, "items": [pod]}),
+        pod.to_dict,
+        lambda: pod.json,
+        lambda: {**pod},
+        lambda: len(pod),
+    ):
+        with pytest.raises(kinformer.StateError, match=r"only a part of shop/a .*client.get\(\), or .*client.patch\(\)"):
+            use()
+    whole = client.get("pods", pod.key).to_dict()
+    assert whole["spec"]["nodeName"] == "n1" and whole["status"]["phase"] == "Running"
+
+
+@pytest.mark.parametrize("keep", ["object", "metadata", "keys"])
+def test_an_object_is_true(server, factory, keep):
+    server.create_pod("a")
+    pods = started(factory, "pods", keep=keep)
+    assert pods.get("shop/a") and not pods.get("shop/b")
+
+
+def test_a_transform_of_metadata_has_the_metadata(server, factory):
+    server.create_pod("a", labels={"app": "web", "tier": "x"})
+
+    def without_tier(pod):
+        del pod["metadata"]["labels"]["tier"]
+        return pod
+
+    pod = started(factory, "pods", keep="metadata", transform=without_tier)["shop/a"]
+    assert pod["metadata"]["labels"] == {"app": "web"}
+    with pytest.raises(kinformer.StateError, match="only a part"):
+        pod.to_dict()
+
+
 @pytest.mark.parametrize("keep", ["view", "keys"])
 def test_labels_and_annotations_that_are_not_kept_are_an_error_that_says_how_to_keep_them(server, factory, keep):
     server.create_pod("a", labels={"app": "web"}, annotations={"x": "y"})
