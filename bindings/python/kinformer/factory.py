@@ -313,8 +313,12 @@ class BaseFactory(Generic[AnyInformer]):
                 return
             if errno := lib.kpy_loop_open(self._loop):
                 raise SystemFailure(f"a descriptor for the factory: {os.strerror(errno)}")
-            drive()
             self._is_started = True
+            try:
+                drive()
+            except BaseException:
+                self._is_started = False
+                raise
 
     def _begin_close(self) -> bool:
         """No start comes after this. Returns true if the engine is driven, and who drives it has to end the factory."""
@@ -372,18 +376,19 @@ class Factory(BaseFactory[Informer]):
 
     _informer_class = Informer
     _thread: threading.Thread | None = None
+    _has_ended = False
+    _at_end: list[Callable[[], None]]  # called by the thread, after it has set _has_ended
 
     def start(self) -> None:
         """Starts every informer that is not started yet. Repeatable. Errors: StateError (the factory is closed)."""
         self._start(self._start_thread)
 
     def _start_thread(self) -> None:
-        # A join that a signal's exception interrupts takes the thread for ended: waits are for this.
-        self._has_ended = threading.Event()
+        self._at_end = []
         self._thread = threading.Thread(target=self._drive, name="kinformer", daemon=True)
         try:
             self._thread.start()
-        except BaseException:
+        except BaseException:  # also Ctrl-C, with which the thread may have begun: it does not drive then
             self._thread = None
             raise
 
@@ -436,7 +441,7 @@ class Factory(BaseFactory[Informer]):
         """
         self.start()
         self._check_may_wait()
-        self._has_ended.wait()
+        self._wait_for_end(None)
         if self._failure:
             raise self._failure
 
@@ -464,11 +469,21 @@ class Factory(BaseFactory[Informer]):
             timeout = 0.0
         lib.kpy_loop_wake(self._loop)
         if self._thread and self._thread is not threading.current_thread():
-            if self._has_ended.wait(timeout):
+            if self._wait_for_end(timeout):
                 self._thread.join()
+
+    def _wait_for_end(self, timeout: float | None) -> bool:
+        """Waits until the thread has ended the factory. Returns false if it has not within the timeout. A join would
+        take the thread for ended if a signal's exception interrupts it."""
+        running, release = _taken_lock()
+        self._at_end.append(release)
+        return self._has_ended or _take(running, timeout)
 
     def _drive(self) -> None:
         """The thread: steps the engine until close()."""
+        with self._lock:  # until start() returns or raises
+            if self._thread is not threading.current_thread():
+                return
         err = new_error()
         stopping = ffi.NULL
         failure = None
@@ -487,17 +502,16 @@ class Factory(BaseFactory[Informer]):
                 if not stopping:
                     break
         self._finish(failure)
-        self._has_ended.set()
+        self._has_ended = True
+        for release in self._at_end:
+            release()
 
     def _wait(self, operation: Operation) -> Any:
         self._check_may_wait()
-        # No threading.Event: Ctrl-C while the wait begins would leave its lock taken, and the thread that sets it stuck.
-        running = threading.Lock()
-        running.acquire()
-        operation.begin(running.release)
-        limit = -1.0 if operation.limit is None else min(operation.limit, threading.TIMEOUT_MAX)
+        running, release = _taken_lock()
+        operation.begin(release)
         try:
-            if not running.acquire(timeout=limit):
+            if not _take(running, operation.limit):
                 operation.expire()
         except BaseException:  # Ctrl-C
             operation.cancel()
@@ -514,6 +528,19 @@ class Factory(BaseFactory[Informer]):
     def _end_with_interpreter(self) -> None:
         if self._is_started:
             self._close(_END_SECONDS)
+
+
+def _taken_lock() -> tuple[Any, Callable[[], None]]:
+    """Returns a lock that is taken, for a thread that waits until another one releases it. A threading.Event runs Python
+    code with its lock taken: Ctrl-C there would leave it taken, and the thread that sets the event stuck."""
+    lock = threading.Lock()
+    lock.acquire()
+    return lock, lock.release
+
+
+def _take(lock: Any, timeout: float | None) -> bool:
+    """Waits for a lock. Returns false if it was not released within the timeout; None: no limit."""
+    return bool(lock.acquire(timeout=-1.0 if timeout is None else min(timeout, threading.TIMEOUT_MAX)))
 
 
 def _check_same_names(informer: BaseInformer, make: type[Object]) -> None:

@@ -57,9 +57,10 @@ static void kpy_loop_free(kpy_loop *loop) {
     free(loop);
 }
 
-/* Opens the descriptor that wakes the loop, in the process that drives it. Returns 0, or the errno. */
+/* Opens the descriptor that wakes the loop, in the process that drives it. Repeatable. Returns 0, or the errno. */
 static int kpy_loop_open(kpy_loop *loop) {
-    loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (loop->wake_fd < 0)
+        loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return loop->wake_fd < 0 ? errno : 0;
 }
 

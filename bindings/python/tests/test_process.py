@@ -204,6 +204,65 @@ def test_ctrl_c_while_a_wait_begins_leaves_no_lock_taken(server):
     assert (status, output) == (0, "ended\n")
 
 
+@pytest.mark.parametrize("wait", ["factory.run()", "factory.close()"])
+def test_ctrl_c_while_the_wait_for_the_end_begins_leaves_no_lock_taken(server, wait):
+    status, output = run(
+        server,
+        f"""
+        def interrupt(frame, event, _argument):
+            if event == "return" and frame.f_code is threading.Condition.__enter__.__code__:
+                sys.setprofile(None)
+                raise KeyboardInterrupt
+
+        factory.start()
+        pods.wait_for_sync(30)
+        closing = threading.Timer(0.2, factory.close)
+        closing.start()
+        sys.setprofile(interrupt)
+        try:
+            {wait}
+        except KeyboardInterrupt:
+            pass
+        sys.setprofile(None)
+        factory.close()
+        closing.join()
+        print("ended")
+        """,
+    )
+    assert (status, output) == (0, "ended\n")
+
+
+def test_ctrl_c_in_start_starts_nothing_or_all(server):
+    """The thread may run by then: close() must not end the factory beside it."""
+    server.create_pod("a")
+    status, output = run(
+        server,
+        """
+        start = threading.Thread.start
+
+        def start_and_interrupt(thread):
+            start(thread)
+            threading.Thread.start = start
+            raise KeyboardInterrupt
+
+        threading.Thread.start = start_and_interrupt
+        try:
+            factory.start()
+        except KeyboardInterrupt:
+            print("interrupted", factory._is_started)
+        for thread in threading.enumerate():
+            if thread.name == "kinformer":
+                thread.join(30)
+        factory.start()
+        pods.wait_for_sync(30)
+        print(list(pods), [thread.name for thread in threading.enumerate()])
+        factory.close()
+        print([thread.name for thread in threading.enumerate()])
+        """,
+    )
+    assert (status, output) == (0, "interrupted False\n['shop/a'] ['MainThread', 'kinformer']\n['MainThread']\n")
+
+
 def test_ctrl_c_without_close_ends_the_program(server):
     status, output = run(server, "factory.start(); print('waits'); pods.wait_for_version('999999')", signal_at="waits")
     assert status == -signal.SIGINT or status == 130, output
