@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum {
+    OTHER_USUAL = 40,    /* columns of the other field that most fit into */
     OTHER_MIN = 16,      /* columns of the other field, of which fewer say little */
     ONLY_OTHER_MIN = 12, /* the same on a narrow terminal, if no column changed */
     WHOLE = 10000
@@ -22,9 +23,10 @@ typedef struct layout {
 } layout;
 
 /* From the whole line to the shortest one. */
-static const layout layouts[] = { { true, true, true, WHOLE, WHOLE },   { false, true, true, OTHER_MIN, WHOLE },
-                                  { false, true, true, OTHER_MIN, 16 }, { false, true, true, 0, 16 },
-                                  { false, false, true, 0, 16 },        { false, false, false, 0, 7 } };
+static const layout layouts[] = { { true, true, true, WHOLE, WHOLE },     { false, true, true, OTHER_USUAL, WHOLE },
+                                  { false, true, true, OTHER_USUAL, 16 }, { false, true, true, OTHER_MIN, 16 },
+                                  { false, true, true, 0, 16 },           { false, false, true, 0, 16 },
+                                  { false, false, false, 0, 7 } };
 
 const char *change_sign(change_type type) {
     static const struct {

@@ -32,8 +32,8 @@ const char *change_sign(change_type type);
 /* Returns false for an update of nothing that --only names. */
 bool change_is_selected(const change_line *c);
 /* Writes the line without the newline, in at most `width` columns; 0: the whole line. A narrow line lacks in this
- * order: the status that did not change, the end of the other field, the middle of the name, that field, the time, the
- * headings. Returns false if out of memory. */
+ * order: the status that did not change, the end of a long other field, the middle of the name, the end of any other
+ * field, that field, the time, the headings. Returns false if out of memory. */
 bool change_write(const change_line *c, size_t width, FILE *out);
 
 #endif

@@ -283,6 +283,18 @@ COMMAND_TEST(a_terminal_shows_kubectls_columns_that_changed_in_its_width) {
     end_screen(&s);
 }
 
+COMMAND_TEST(lines_follow_a_terminal_that_is_resized) {
+    const struct winsize narrow = { .ws_row = 24, .ws_col = 20 };
+    screen s;
+    put(KI_PODS, READY_POD("false", ""));
+    WATCH_ON_TERMINAL(&s, 80, "pods", "--changes-only");
+    screen_line(&s, "synced, ");
+    assert_int_equal(ioctl(s.master, TIOCSWINSZ, &narrow), 0);
+    put(KI_PODS, READY_POD("true", ""));
+    assert_string_equal(screen_line(&s, "~ "), "~ x/a 0/1 → 1/1");
+    end_screen(&s);
+}
+
 COMMAND_TEST(wide_lines_on_a_terminal_are_whole) {
     screen s;
     put(KI_PODS, READY_POD("false", ""));
@@ -370,19 +382,28 @@ static void put_cart(int number, int value, const char *phase) {
 }
 
 COMMAND_TEST(a_terminal_folds_the_changes_of_a_busy_second_by_owner) {
-    screen s;
-    put_cart(0, 0, "Running");
-    put_cart(1, 0, "Pending");
-    WATCH_ON_TERMINAL(&s, 80, "pods");
-    screen_line(&s, "Running");
-    for (int i = 1; i <= 300; i++)
-        put_cart(0, i, "Running");
-    screen_line(&s, "more than 20 changes a second: they are folded by owner; --every prints all");
-    assert_non_null(strstr(screen_line(&s, " of 1 owner"), " pods: "));
-    const char *line = screen_line(&s, "\n");
-    assert_non_null(strstr(line, "~ deployment x/cart  2 pods: 0 Ready, "));
-    assert_non_null(strstr(line, " changes"));
-    end_screen(&s);
+    static const struct {
+        const char *where; /* what does not fulfil it is not counted */
+        const char *counts;
+    } rows[] = {
+        { "--where=metadata.namespace=x", "~ deployment x/cart  2 pods: 0 Ready, " },
+        { "--where=status=Running", "~ deployment x/cart  1 pod: 0 Ready, " },
+    };
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+        screen s;
+        put_cart(0, 0, "Running");
+        put_cart(1, 0, "Pending");
+        WATCH_ON_TERMINAL(&s, 80, "pods", rows[row].where);
+        screen_line(&s, "0  Running");
+        for (int i = 1; i <= 300; i++)
+            put_cart(0, i, "Running");
+        screen_line(&s, "more than 20 changes a second: they are folded by owner; --every prints all");
+        assert_non_null(strstr(screen_line(&s, " of 1 owner"), " pods: "));
+        const char *line = screen_line(&s, "\n");
+        assert_non_null(strstr(line, rows[row].counts));
+        assert_non_null(strstr(line, " changes"));
+        end_screen(&s);
+    }
 }
 
 COMMAND_TEST(every_change_has_a_line_with_the_flag_every) {

@@ -175,7 +175,7 @@ TEST(a_narrow_line_keeps_what_changed) {
         { { KI_PODS, LONG(STOPPED), LONG(RESTARTED), 20, false, NULL }, "~ sho…x4z 1/2 → 2/2…" },
         /* no column changed: the other field stays */
         { { KI_PODS, IMAGE("cart-7d9f8c6b5-x2x4z", "web:1"), IMAGE("cart-7d9f8c6b5-x2x4z", "web:2"), 60, false, NULL },
-          "~ 18:45:55 pod shop/cart-7d9f8c6b5-x2x4z  image: web:1 → we…" },
+          "~ 18:45:55 pod shop/cart-7…8c6b5-x2x4z  image: web:1 → web:2" },
         { { KI_PODS, IMAGE("cart-7d9f8c6b5-x2x4z", "web:1"), IMAGE("cart-7d9f8c6b5-x2x4z", "web:2"), 20, false, NULL },
           "~ sho…x4z  image: w…" },
         { { KI_PODS, IMAGE("cart-7d9f8c6b5-x2x4z", "web:1"), IMAGE("cart-7d9f8c6b5-x2x4z", "web:2"), 1, false, NULL },
