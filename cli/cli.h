@@ -74,7 +74,6 @@ typedef struct options {
     const char *raw;
     const char *subresource;
     option_list files;
-    bool recursive;
     bool output_watch_events;
     const char *exec;
     const char *metrics;

@@ -3,6 +3,7 @@
 #include "failure.h"
 #include "flags.h"
 #include "listing.h"
+#include "manifest.h"
 #include "output.h"
 #include "printer.h"
 #include "raw.h"
@@ -18,7 +19,7 @@ typedef struct get {
 
 /* Returns true if the named object is not in the cache. A server that ignores field selectors sends others. */
 static bool is_missing(const target *t) {
-    const char *namespace_name = t->resource.namespaced ? ki_config_namespace(t->session->config) : NULL;
+    const char *namespace_name = session_namespace(t);
     ki_object *obj = NULL;
     ki_status status = ki_lister_get(t->informer, namespace_name, t->name, &obj, NULL);
     ki_object_unref(obj);
@@ -190,6 +191,22 @@ static int check_watched(session *s) {
     return EXIT_USAGE;
 }
 
+/* The cache has whole objects. An object's subresource status is the object itself. */
+static int check_subresource(const session *s) {
+    const char *name = s->options->subresource;
+    if (!name)
+        return EXIT_OK;
+    if (strcmp(name, "status") != 0)
+        say("get",
+            "--subresource %s: only status; kinformer get --raw /apis/GROUP/VERSION/namespaces/NAMESPACE/%s/NAME/%s",
+            name, s->targets[0].resource.plural ? s->targets[0].resource.plural : "RESOURCE", name);
+    else if (!s->targets[0].name)
+        say("get", "--subresource cannot be used without a name");
+    else
+        return EXIT_OK;
+    return EXIT_USAGE;
+}
+
 static int check_watch_flags(const get *g, const options *o) {
     if (o->watch && o->output_watch_events && g->printer.format != FORMAT_LINE && g->printer.format != FORMAT_WIDE) {
         say("get", "--output-watch-events adds a column to tables; kinformer watch -o json prints an event a line");
@@ -216,6 +233,7 @@ static void set_defaults(options *o) {
 
 static int run_get(const options *o) {
     static get g;
+    manifest *files = NULL;
     session *s = &g.session;
     options own = *o;
     own.watch |= own.watch_only;
@@ -231,7 +249,7 @@ static int run_get(const options *o) {
     };
     if (o->raw)
         return raw_get(o);
-    if (!o->arguments[0]) {
+    if (!o->arguments[0] && !o->files.count) {
         say("get", "name a resource, for example: kinformer get pods -A");
         return EXIT_USAGE;
     }
@@ -241,7 +259,9 @@ static int run_get(const options *o) {
     if (status == EXIT_OK)
         status = check_watch_flags(&g, &own);
     if (status == EXIT_OK)
-        status = session_set_resources(s, o->arguments);
+        status = o->files.count ? manifest_add_targets(s, &files) : session_set_resources(s, o->arguments);
+    if (status == EXIT_OK)
+        status = check_subresource(s);
     if (status == EXIT_OK)
         status = check_watched(s); /* before it connects; a category has its resources later */
     if (status == EXIT_OK)
@@ -254,6 +274,7 @@ static int run_get(const options *o) {
         status = print_and_say_failures(&g);                      /* otherwise a signal ended the session */
     definitions_free(g.columns);
     session_close(s);
+    manifest_free(files);
     printer_close(&g.printer);
     return status;
 }
@@ -266,6 +287,9 @@ static const flag flags[] = {
     FLAG("watch-only", 0, FLAG_BOOL, watch_only, NULL, "print only the objects that change"),
     FLAG("output-watch-events", 0, FLAG_BOOL, output_watch_events, NULL,
          "with --watch: add a column with ADDED, MODIFIED or DELETED"),
+    FLAG("filename", 'f', FLAG_LIST, files, "FILE",
+         "print the objects that this file of YAML or JSON names, -: standard input; repeatable"),
+    FLAG("subresource", 0, FLAG_TEXT, subresource, "status", "print named objects; the status is a part of them"),
     FLAG("raw", 0, FLAG_TEXT, raw, "PATH", "print the server's response to this path: /version, /metrics"),
     FLAG("show-managed-fields", 0, FLAG_BOOL, show_managed_fields, NULL, "print metadata.managedFields too"),
     FLAG("no-headers", 0, FLAG_BOOL, no_headers, NULL, "print tables without headers"),
@@ -290,6 +314,12 @@ static const flag flags[] = {
          "print more on stderr; -v=N as in kubectl: the same for every N above 0"),
     FLAGS_END
 };
+static const cli_hint hints[] = {
+    { "recursive", 'R', "there is no flag --recursive; name each file with -f" },
+    { "kustomize", 'k', "there is no flag --kustomize; kubectl kustomize DIR | kinformer get -f - gets its objects" },
+    { "template", '\0', "there is no flag --template; use -o jsonpath=... or -o custom-columns=..." },
+    { NULL, '\0', NULL }
+};
 static const flag *const tables[] = { flags, flags_selection, flags_connection, NULL };
 
 const cli_command command_get = {
@@ -309,6 +339,7 @@ const cli_command command_get = {
         "would see. Ends at once, as kubectl does, after a failure that waiting does not fix, such as a wrong token.\n",
     .max_arguments = MAX_ARGUMENTS,
     .flags = tables,
+    .hints = hints,
     .set_defaults = set_defaults,
     .run = run_get,
 };

@@ -220,7 +220,7 @@ static bool take_category(session *s, target *t) {
         has_any = true;
         bool watches = has_verb(found, "watch");
         if (!has_verb(found, "list") || !(watches || !session_needs_watch(s)) ||
-            session_has_target(s, t, &found->resource, NULL) || (placed && s->target_count == TARGETS_MAX))
+            session_has_target(s, t, &found->resource, NULL, NULL) || (placed && s->target_count == TARGETS_MAX))
             continue;
         if (placed) {
             s->targets[s->target_count++] = (target){ .session = s, .resource = found->resource };
@@ -244,7 +244,7 @@ static int resolve(session *s, target *t) {
     int status = found ? session_check_verbs(s, &found->resource, has_verb(found, "list"), watches) : EXIT_OK;
     if (status)
         return status;
-    if (found && session_has_target(s, t, &found->resource, t->name)) {
+    if (found && session_has_target(s, t, &found->resource, t->name, t->namespace_name)) {
         remove_target(s, t);
         return EXIT_OK;
     }

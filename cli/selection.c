@@ -19,10 +19,15 @@ int session_check_verbs(const session *s, const ki_resource *resource, bool list
     return EXIT_FAILED;
 }
 
-bool session_has_target(const session *s, const target *but, const ki_resource *resource, const char *name) {
+static bool is_same(const char *a, const char *b) {
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+bool session_has_target(const session *s, const target *but, const ki_resource *resource, const char *name,
+                        const char *namespace_name) {
     for (size_t i = 0; i < s->target_count; i++) {
         const target *t = &s->targets[i];
-        bool has_name = name ? t->name && strcmp(t->name, name) == 0 : !t->name;
+        bool has_name = is_same(t->name, name) && is_same(t->namespace_name, namespace_name);
         if (t != but && !t->lookup_name && has_name && strcmp(t->resource.plural, resource->plural) == 0 &&
             strcmp(t->resource.group, resource->group) == 0)
             return true;
@@ -30,18 +35,18 @@ bool session_has_target(const session *s, const target *but, const ki_resource *
     return false;
 }
 
-/* Adds a target for a resource by any of its names; `name` may be NULL. Skips a duplicate: "pods,po" is one target. */
-static int add_target(session *s, const char *word, const char *name) {
+/* Finds a resource by any of its names. Skips a duplicate: "pods,po" is one target. */
+int session_add_object(session *s, const char *word, const char *name, const char *namespace_name) {
     const ki_resource *known = ki_resource_find(word);
     if (s->target_count == TARGETS_MAX) {
         say(s->command, "at most %d resources and names at once", TARGETS_MAX);
         return EXIT_USAGE;
     }
     target *t = &s->targets[s->target_count];
-    *t = (target){ .session = s, .name = name };
+    *t = (target){ .session = s, .name = name, .namespace_name = namespace_name };
     bool watches = known && ki_resource_has_verb(known, "watch");
     int status = known ? session_check_verbs(s, known, ki_resource_has_verb(known, "list"), watches) : EXIT_OK;
-    if (status || (known && session_has_target(s, NULL, known, name)))
+    if (status || (known && session_has_target(s, NULL, known, name, namespace_name)))
         return status;
     if (known) {
         t->resource = *known;
@@ -66,6 +71,10 @@ static int check_name(const session *s, const char *name) {
     else
         return EXIT_OK;
     return EXIT_USAGE;
+}
+
+static int add_target(session *s, const char *word, const char *name) {
+    return session_add_object(s, word, name, NULL);
 }
 
 /* Adds the resources of "pods,deployments.apps", each with all of the names. */
@@ -118,8 +127,7 @@ static int add_pair(session *s, const char *text) {
     return status ? status : add_target(s, word, slash + 1);
 }
 
-/* Checks for combinations of flags that kubectl rejects too. */
-static int check_flags(const session *s) {
+int session_check_flags(const session *s) {
     const options *o = s->options;
     bool has_name = false;
     for (size_t i = 0; i < s->target_count; i++) {
@@ -155,13 +163,19 @@ int session_set_resources(session *s, const char *const *arguments) {
         if (!status)
             status = add_resources(s, arguments[0], arguments + 1);
     }
-    return status ? status : check_flags(s);
+    return status ? status : session_check_flags(s);
 }
 
 /* ---- names ---- */
 
 bool session_is_single(const session *s) {
     return s->target_count == 1 && s->targets[0].name;
+}
+
+const char *session_namespace(const target *t) {
+    if (!t->resource.namespaced || t->session->options->all_namespaces)
+        return NULL;
+    return t->namespace_name ? t->namespace_name : ki_config_namespace(t->session->config);
 }
 
 bool session_is_same_resource(const target *a, const target *b) {

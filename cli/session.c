@@ -249,9 +249,7 @@ static ki_status add_target(session *s, target *t, ki_error *err) {
         .page_size = o->chunk_size,
         .keep_managed_fields = o->show_managed_fields,
     };
-    if (t->resource.namespaced && !o->all_namespaces) {
-        informer.namespace_name = ki_config_namespace(s->config);
-    }
+    informer.namespace_name = session_namespace(t);
     if (t->name) { /* selection.c rejects names with selectors */
         fields = session_name_selector(t->name);
         if (!fields)

@@ -19,9 +19,10 @@ struct exec_queue;
 typedef struct target {
     session *session;
     ki_resource resource;
-    char *text;        /* owns the strings of `resource` if it was made from an unknown name; else NULL */
-    char *lookup_name; /* not resolved yet, owned; NULL: `resource` is set */
-    const char *name;  /* the object's name, borrowed from the command line; NULL: all objects */
+    char *text;                 /* owns the strings of `resource` if it was made from an unknown name; else NULL */
+    char *lookup_name;          /* not resolved yet, owned; NULL: `resource` is set */
+    const char *name;           /* the object's name, borrowed from the command line; NULL: all objects */
+    const char *namespace_name; /* borrowed; NULL: the config's, or all */
     ki_informer *informer;
     bool synced;
     ki_error failure;  /* why its list failed, if the command does not try again; else KI_OK */
@@ -79,9 +80,17 @@ int session_resolve(session *s);
  * is only used for objects that the server sends without one, and the server does so only for built-in resources.
  * Returns false if `name` has another form or out of memory. */
 bool session_set_custom(target *t, const char *name);
-/* Returns true if a target other than `but` (may be NULL) has this resource and name. A NULL name is a target of all
- * objects. */
-bool session_has_target(const session *s, const target *but, const ki_resource *resource, const char *name);
+/* Adds one object. `name` and `namespace_name` are borrowed; NULL: the config's namespace. Returns an exit status; a
+ * failure has been printed. */
+int session_add_object(session *s, const char *word, const char *name, const char *namespace_name);
+/* Checks for combinations of flags that kubectl rejects too. Returns an exit status. */
+int session_check_flags(const session *s);
+/* Returns the namespace of a target's objects; NULL: all, or the resource has none. */
+const char *session_namespace(const target *t);
+/* Returns true if a target other than `but` (may be NULL) has this resource, name and namespace. A NULL name is a
+ * target of all objects. */
+bool session_has_target(const session *s, const target *but, const ki_resource *resource, const char *name,
+                        const char *namespace_name);
 /* Returns true if the arguments name one object: it is printed alone, not in a List. */
 bool session_is_single(const session *s);
 /* Returns EXIT_FAILED, with a message on stderr, if the command needs a verb that the resource lacks. */

@@ -358,3 +358,71 @@ COMMAND_TEST(a_raw_watch_arrives_line_by_line_until_a_signal) {
     expect_line("{\"type\":\"DELETED\"");
     stop_watching();
 }
+
+/* Runs a line of sh in which $0 is the command, with the text on its standard input. */
+static void run_with_input(const char *line, const char *input) {
+    char script[2048];
+    snprintf(script, sizeof script, "printf '%%s' '%s' | \"$0\" %s --server %s", input, line,
+             ki_testing_server_url(command_server));
+    command_start("/bin/sh", (const char *const[]){ "-c", script, KI_TEST_PROGRAM, NULL });
+}
+
+COMMAND_TEST(a_file_names_the_objects) {
+    static const char maps[] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one, namespace: x}\n---\n"
+                               "apiVersion: v1\nkind: Namespace\nmetadata: {name: default}\n";
+    static const struct {
+        const char *words, *input, *prints, *says;
+        int status;
+    } rows[] = {
+        { "get -f - -o name", maps, "configmap/one\nnamespace/default\n", NULL, 0 },
+        { "get -f - -o name",
+          "{\"kind\":\"List\",\"items\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":"
+          "{\"name\":\"one\",\"namespace\":\"x\"}},{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\","
+          "\"metadata\":{\"name\":\"one\",\"namespace\":\"y\"}}]}",
+          "configmap/one\nconfigmap/one\n", NULL, 0 },
+        { "get -f - -n x -o name", "--- {kind: ConfigMap, apiVersion: v1, metadata: {name: two}}", "configmap/two\n",
+          NULL, 0 },
+        { "get -f -", "--- {kind: ConfigMap, apiVersion: v1, metadata: {name: two}}", "",
+          "configmaps \"two\" not found", 1 },
+        { "get -f -", "--- {kind: Deployment, apiVersion: apps/v1, metadata: {name: d}}", "",
+          "deployments.apps \"d\" not found", 1 },
+        { "get -f - --ignore-not-found", "--- {kind: Deployment, apiVersion: apps/v1, metadata: {name: d}}", "", NULL,
+          0 },
+        { "get -f - -n y", maps, "", "object \"x\" does not match the namespace \"y\"", 2 },
+        { "get -f - -A", maps, "", "cannot be retrieved by name across all namespaces", 2 },
+        { "get -f - pods", maps, "", "write no resources beside it", 2 },
+        { "get -f -", "", "", "no objects in -", 1 },
+        { "get -f -", "{", "", "not YAML or JSON", 1 },
+        { "get -f -", "a: [", "", "document 1: line", 1 },
+        { "get -f -", "kind: ConfigMap", "", "an object has no metadata.name", 1 },
+        { "get -f -", "metadata: {name: a}", "", "an object has no apiVersion and kind", 1 },
+        { "get -f -", "--- {kind: Nothing, apiVersion: example.com/v1, metadata: {name: a}}", "", "Nothing", 2 },
+        { "get -f /dev/null/no", "", "", "cannot read /dev/null/no", 1 },
+        { "get -f https://example.com/x.yaml", "", "", "kinformer get -f -", 2 },
+    };
+    put_config_maps();
+    put(KI_CONFIGMAPS, "{\"metadata\":{\"name\":\"one\",\"namespace\":\"y\"}}");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        run_with_input(rows[i].words, rows[i].input);
+        const char *printed = command_output();
+        if (strcmp(printed, rows[i].prints) != 0)
+            fail_msg("%zu %s: prints\n%s", i, rows[i].words, printed);
+        if (rows[i].says)
+            command_says(rows[i].says);
+        command_ends(rows[i].status);
+    }
+}
+
+COMMAND_TEST(what_get_does_not_have_names_the_way) {
+    static const habit rows[] = {
+        { "get configmap one -n x --subresource status -o name", "configmap/one\n", NULL, 0 },
+        { "get configmaps -n x --subresource=status", "", "cannot be used without a name", 2 },
+        { "get deployment web -n x --subresource scale", "",
+          "--raw /apis/GROUP/VERSION/namespaces/NAMESPACE/deployments/NAME/scale", 2 },
+        { "get -k dir", "", "kubectl kustomize DIR | kinformer get -f -", 2 },
+        { "get -R -f dir", "", "name each file with -f", 2 },
+        { "get pods --template={{.kind}}", "", "use -o jsonpath=", 2 },
+    };
+    put_config_maps();
+    CHECK_HABITS(rows);
+}
