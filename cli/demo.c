@@ -4,6 +4,7 @@
 #include "line.h"
 #include "meter.h"
 #include "output.h"
+#include "terminal.h"
 
 #include <kinformer-testing/faults.h>
 
@@ -46,6 +47,9 @@ static const char *const all_faults[] = {
 typedef struct demo {
     session session;
     ki_testing_server *server;
+    filter filter;     /* lets everything pass */
+    terminal terminal; /* prints the lines if stdout is a terminal */
+    ki_columns *columns;
     uint64_t added;
     uint64_t modified;
     uint64_t deleted;
@@ -84,7 +88,10 @@ static void show(demo *d, const ki_event *event, change_type type) {
     if (!d->live_ms || now_ms < d->next_line_ms)
         return;
     d->next_line_ms = now_ms + 1000 / LINES_A_SECOND;
-    print_line(&d->session.targets[0], event, type, (line_columns){ 0 });
+    if (is_terminal(stdout))
+        terminal_show(&d->terminal, &d->session.targets[0], event, type, (passing){ event->old, true });
+    else
+        print_line(&d->session.targets[0], event, type, (line_columns){ 0 });
     if (!output_flush())
         session_end(&d->session, output_status());
 }
@@ -254,6 +261,12 @@ static int serve_and_watch(demo *d, options *own) {
     if (!output_flush()) /* nobody reads: the demo ends before it connects */
         return output_status();
     int status = session_set_resources(s, (const char *const[]){ "pods", NULL });
+    if (status == EXIT_OK && ki_columns_new(KI_PODS, NULL, 0, NULL, &d->columns, &err)) {
+        say("demo", "%s", ki_error_message(&err));
+        status = EXIT_FAILED;
+    }
+    d->terminal.columns = &d->columns;
+    d->terminal.filter = &d->filter;
     if (status == EXIT_OK)
         status = session_start(s);
     if (status == EXIT_OK)
@@ -285,6 +298,8 @@ static int run_demo(const options *given) {
     };
     int status = serve_and_watch(&d, &own);
     ki_testing_server_free(d.server);
+    terminal_close(&d.terminal);
+    ki_columns_free(d.columns);
     meter_free(&d.latency);
     return status;
 }

@@ -1,5 +1,5 @@
-/* line.h: one change as one line, for scripts and the demo:
- * "~ 12:03:04 Pod default/web-1 status.phase: Pending → Running". What watch prints on a terminal: terminal.h. */
+/* line.h: one change as one line, for scripts: "~ 12:03:04 Pod default/web-1 status.phase: Pending → Running". What is
+ * printed on a terminal: terminal.h. */
 #ifndef CLI_LINE_H
 #define CLI_LINE_H
 

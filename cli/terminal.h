@@ -1,4 +1,4 @@
-/* terminal.h: what watch prints for a person: on a terminal, and in a pipe with --only. */
+/* terminal.h: what watch and demo print for a person: on a terminal, and watch in a pipe with --only. */
 #ifndef CLI_TERMINAL_H
 #define CLI_TERMINAL_H
 

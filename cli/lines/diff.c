@@ -296,8 +296,22 @@ static const char *key_name(const char *path) {
     return slash ? slash + 1 : open ? open + 2 : NULL;
 }
 
+/* Prints "Ready" for "status.conditions[Ready].status". Returns false for another path. */
+static bool print_condition(const char *path, FILE *out) {
+    char name[DIFF_PATH_MAX];
+    const char *open = strstr(path, "onditions[");
+    if (!open || !ends_with(path, "].status"))
+        return false;
+    open += strlen("onditions[");
+    snprintf(name, sizeof name, "%.*s", (int)(strlen(open) - strlen("].status")), open);
+    print_safe(out, name);
+    return true;
+}
+
 void diff_print_short_path(const diff *d, const diff_field *field, FILE *out) {
     const char *end = key_name(field->path);
+    if (print_condition(field->path, out))
+        return;
     if (end && !is_end_of_another(d, field, end)) {
         char name[DIFF_PATH_MAX];
         snprintf(name, sizeof name, "%.*s", (int)strlen(end) - 2, end);

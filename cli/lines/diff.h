@@ -50,8 +50,8 @@ bool diff_is_heartbeat(const diff *d);
 /* Returns a field by its importance, counted from 0; NULL past the last. */
 const diff_field *diff_at(const diff *d, size_t index);
 /* Prints the shortest end of the field's path that is no end of another changed path: "image" for
- * "spec.containers[web].image", "cost" for "metadata.annotations['example.com/cost']". Ends that say little alone
- * ("status") are longer. */
+ * "spec.containers[web].image", "cost" for "metadata.annotations['example.com/cost']", "Ready" for
+ * "status.conditions[Ready].status". Other ends that say little alone ("reason") are longer. */
 void diff_print_short_path(const diff *d, const diff_field *field, FILE *out);
 /* Prints "False → True", or "+ a - b". Uses colour if stdout is a terminal. */
 void diff_print_value(const diff_field *field, FILE *out);

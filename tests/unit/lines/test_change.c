@@ -113,6 +113,9 @@ static void assert_line(const shown *of, change_type type, const char *note, con
     "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'a','namespace':'x','annotations':{" notes \
     "}},'data':{'k':'v'}}"
 
+#define CONDITIONS(status, reason) \
+    "'phase':'Pending','conditions':[{'type':'Scheduled','status':'" status "','reason':'" reason "'}]"
+
 TEST(an_update_shows_kubectls_columns_first) {
     static const struct {
         shown of;
@@ -138,6 +141,10 @@ TEST(an_update_shows_kubectls_columns_first) {
         { { KI_CONFIGMAPS, CONFIG_MAP("'e.com/cost':'1','f.com/cost':'1'"),
             CONFIG_MAP("'e.com/cost':'2','f.com/cost':'3'"), 0, false, NULL },
           "~ 18:45:55 configmap x/a  annotations['e.com/cost']: 1 → 2 (+1 more)" },
+        { { KI_PODS, CART(CONDITIONS("False", "a")), CART(CONDITIONS("True", "a")), 0, false, NULL },
+          "~ 18:45:55 pod shop/cart-7d  STATUS Pending  Scheduled: False → True" },
+        { { KI_PODS, CART(CONDITIONS("True", "a")), CART(CONDITIONS("True", "b")), 0, false, NULL },
+          "~ 18:45:55 pod shop/cart-7d  STATUS Pending  conditions[Scheduled].reason: a → b" },
         /* -o wide: all columns, and whole paths */
         { { KI_PODS, IMAGE("cart-7d", "web:1"), IMAGE("cart-7d", "web:2"), 0, true, NULL },
           "~ 18:45:55 pod shop/cart-7d  STATUS Running  spec.containers[web].image: web:1 → web:2" },
