@@ -46,7 +46,7 @@ const flag flags_selection[] = {
     FLAG("namespace", 'n', FLAG_TEXT, namespace_name, "NAME",
          "use this namespace (default: the context's, else \"default\")"),
     FLAG("all-namespaces", 'A', FLAG_BOOL, all_namespaces, NULL, "use all namespaces"),
-    FLAG("selector", 'l', FLAG_TEXT, selector, "SELECTOR", "select objects by labels: app=web,tier in (a,b),!canary"),
+    FLAG("selector", 'l', FLAG_TEXT, selector, "SELECTOR", "select objects by labels: app=redis,tier in (a,b),!canary"),
     FLAG("field-selector", 0, FLAG_TEXT, field_selector, "SELECTOR", "select objects by fields: spec.nodeName=node-1"),
     FLAGS_END
 };

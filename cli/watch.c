@@ -438,7 +438,7 @@ const cli_command command_watch = {
     .purpose = "print the objects, then every change, until stopped",
     .text =
         "  kinformer watch pods -A\n"
-        "  kinformer watch deployments,pods -n shop -l app=web\n"
+        "  kinformer watch deployments,pods -n shop -l app=redis\n"
         "  kinformer watch deployment/web pods/web-1\n"
         "  kinformer watch pods -A --only ready,status,image --where 'status!=Running'\n"
         "  kinformer watch nodes -o json | jq -c 'select(.type == \"MODIFIED\") | .object.metadata.name'\n"
