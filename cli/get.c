@@ -95,7 +95,7 @@ static int print_all(get *g) {
     if (prints_list && print_objects(g, &count))
         return EXIT_FAILED;
     if (!count && !s->targets[0].name && !o->quiet && !o->ignore_not_found && !o->watch &&
-        (shown == FORMAT_LINE || shown == FORMAT_WIDE || shown == FORMAT_NAME || shown == FORMAT_COLUMNS))
+        (shown == FORMAT_LINE || shown == FORMAT_WIDE))
         say_nothing_found(s);
     if (!output_flush())
         return output_status();
@@ -208,7 +208,11 @@ static int check_subresource(const session *s) {
 }
 
 static int check_watch_flags(const get *g, const options *o) {
-    if (o->watch && o->output_watch_events && g->printer.format != FORMAT_LINE && g->printer.format != FORMAT_WIDE) {
+    if (o->output_watch_events && !o->watch) {
+        say("get", "--output-watch-events needs --watch or --watch-only");
+        return EXIT_USAGE;
+    }
+    if (o->output_watch_events && g->printer.format != FORMAT_LINE && g->printer.format != FORMAT_WIDE) {
         say("get", "--output-watch-events adds a column to tables; kinformer watch -o json prints an event a line");
         return EXIT_USAGE;
     }
@@ -237,7 +241,6 @@ static int run_get(const options *o) {
     session *s = &g.session;
     options own = *o;
     own.watch |= own.watch_only;
-    own.output_watch_events &= own.watch;
     *s = (session){
         .command = "get",
         .uses_discovery = true,

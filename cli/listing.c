@@ -199,7 +199,8 @@ static ki_status write_list(const listing *l, FILE *out, const ki_object *const 
 
 /* Prints each object for itself. */
 static ki_status print_each(listing *l, const ki_object *const *objects, size_t count, ki_error *err) {
-    ki_status status = KI_OK;
+    bool is_empty = l->printer->format == FORMAT_COLUMNS && !count && !l->session->options->watch;
+    ki_status status = is_empty ? printer_add_headers(l->printer) : KI_OK;
     for (size_t i = 0; i < count && !status; i++) {
         ki_value json = KI_VALUE_INIT;
         status = ki_object_json(objects[i], &json, err);

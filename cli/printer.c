@@ -259,12 +259,18 @@ static bool print_value(const ki_value *value, void *user) {
     return !c->has_failed;
 }
 
-static ki_status add_row(printer *p, const char *json, size_t size, ki_error *err) {
+ki_status printer_add_headers(printer *p) {
     p->table.columns = p->column_count;
-    for (size_t i = 0; i < p->column_count && p->count == 0 && !p->no_headers; i++) {
+    for (size_t i = 0; i < p->column_count && !p->no_headers; i++) {
         if (!table_add(&p->table, p->headers[i]))
             return KI_ERR_NO_MEMORY;
     }
+    return KI_OK;
+}
+
+static ki_status add_row(printer *p, const char *json, size_t size, ki_error *err) {
+    if (p->count == 0 && printer_add_headers(p))
+        return KI_ERR_NO_MEMORY;
     for (size_t i = 0; i < p->column_count; i++) {
         char *text = NULL;
         size_t text_size = 0;

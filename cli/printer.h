@@ -44,6 +44,8 @@ int printer_open(printer *p, const char *command, const options *o);
 /* Prints an object or a List in JSON in the format, which is not name or a table. printer_flush prints the rows of
  * custom-columns. */
 ki_status printer_print(printer *p, const char *json, size_t size, ki_error *err);
+/* Adds the headers of custom-columns, which printer_print adds before the first object. */
+ki_status printer_add_headers(printer *p);
 /* Prints the rows added so far. Later rows have the widths of these columns, or wider ones. */
 void printer_flush(printer *p);
 void printer_close(printer *p);

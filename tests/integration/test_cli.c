@@ -125,6 +125,7 @@ CLI_TEST(what_is_wrong_with_the_command_line_is_said) {
         { "get pods web -A", "cannot be retrieved by name across all namespaces" },
         { "get pods,nodes -w", "kinformer watch prints the changes of several" },
         { "get pods a b -n x --watch", "kinformer watch prints the changes of several" },
+        { "get pods --output-watch-events", "needs --watch or --watch-only" },
         { "get pods --watch --output-watch-events -o json", "kinformer watch -o json prints an event a line" },
         { "apply -f x", "kubectl apply" },
         { "wait pods", "kubectl wait" },

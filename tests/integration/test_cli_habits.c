@@ -98,6 +98,16 @@ COMMAND_TEST(a_missing_object_can_be_nothing) {
     CHECK_HABITS(rows);
 }
 
+COMMAND_TEST(nothing_is_said_about_nothing_where_a_program_reads) {
+    static const habit rows[] = {
+        { "get configmaps -n empty -o name", "", NULL, 0 },
+        { "get configmaps -n empty -o custom-columns=A:.metadata.name,B:.kind", "A     B\n", NULL, 0 },
+        { "get configmaps -n empty -o custom-columns=A:.metadata.name --no-headers", "", NULL, 0 },
+        { "get configmaps -n empty -o wide", "", "No resources found in empty namespace.", 0 },
+    };
+    CHECK_HABITS(rows);
+}
+
 COMMAND_TEST(names_have_their_kind_on_request) {
     static const habit rows[] = {
         { "get namespaces default --show-kind --no-headers -o custom-columns=N:.metadata.name", "default\n", NULL, 0 },
