@@ -327,7 +327,7 @@ static const flag *const tables[] = { flags, flags_selection, flags_connection, 
 
 const cli_command command_get = {
     .name = "get",
-    .usage = "RESOURCE[,RESOURCE...] [NAME...] | RESOURCE/NAME... [flags]",
+    .usage = "RESOURCE[,RESOURCE...] [NAME...] | RESOURCE/NAME... | -f FILE | --raw PATH [flags]",
     .purpose = "print the objects once, from an informer's cache",
     .text =
         "  kinformer get pods -A\n"

@@ -3,17 +3,21 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
 var formatCases = []testCase{
 	{name: "get-formats", kinformerOnly: true, run: getFormats},
+	{name: "get-watch", kinformerOnly: true, run: getWatch},
 	{name: "cold-get", kinformerOnly: true, run: coldGet},
 }
 
@@ -48,6 +52,20 @@ func getFormats(ctx context.Context, h *harness) error {
 		{"configmaps", "-o", "yaml", "--show-managed-fields"},
 		{"configmaps", "-o", "name"},
 		{"configmaps,services", "-o", "name"},
+		{"configmaps", "-oname", "--show-kind"},
+		{"configmaps", "-o", "json"},
+		{"configmap", "a", "-o", "json"},
+		{"configmaps,services", "-o", "json", "--show-managed-fields"},
+		{"secrets", "-l", "none=none", "-o", "json"},
+		{"secrets", "-l", "none=none", "-o", "custom-columns=A:.metadata.name"},
+		{"secrets", "-l", "none=none", "-o", "name"},
+		{"configmap", "none", "--ignore-not-found", "-o", "json"},
+		{"configmaps", "a", "none", "--ignore-not-found", "-ojson"},
+		{"configmaps", "-o", "jsonpath-as-json={.items[*].data}"},
+		{"service", "web", "-o", "jsonpath-as-json={.spec.ports[*].port}"},
+		{"service", "web", "-o", "json", "--subresource", "status"},
+		{"services", "--server-print=false", "-Lapp"},
+		{"services", "--show-kind", "--chunk-size=1", "-v=0"},
 		{"configmaps", "-l", "app", "-o", "jsonpath={.items[*].metadata.name}"},
 		{"configmap", "a", "-o", "jsonpath={.data}"},
 		{"configmap", "a", "-o", "jsonpath={.metadata.name}{'\\t'}{.data.n}{\"\\n\"}"},
@@ -76,7 +94,102 @@ func getFormats(ctx context.Context, h *harness) error {
 			differences = append(differences, fmt.Sprintf("%s: %s", strings.Join(words, " "), firstDifference(got, want)))
 		}
 	}
+	for _, path := range []string{"/version", "/healthz", "/api/v1/namespaces/formats/services/web/status"} {
+		want, err := k.run(ctx, "get", "--raw", path)
+		if err != nil {
+			return err
+		}
+		got, err := h.run(ctx, "", h.kinformer, "get", "--raw", path, "--kubeconfig", s.file("kubeconfig-admin"))
+		if err != nil {
+			return err
+		}
+		if got != want {
+			differences = append(differences, fmt.Sprintf("--raw %s: %s", path, firstDifference(got, want)))
+		}
+	}
 	return report("output of get compared with kubectl", differences)
+}
+
+// getWatch runs `get --watch` of kubectl and of kinformer side by side while ConfigMaps change: both print the same lines, but for the seconds of ages.
+func getWatch(ctx context.Context, h *harness) error {
+	s, err := h.realServer(ctx)
+	if err != nil {
+		return err
+	}
+	k := h.kubectl(s)
+	var differences []string
+	for i, row := range []struct{ words, first, last string }{
+		{"configmaps -w", "first ", "last "},
+		{"configmaps -w -o wide --output-watch-events", "ADDED first ", "ADDED last "},
+		{"configmaps -w --show-kind --no-headers", "configmap/first ", "configmap/last "},
+		{"configmaps -w -o name", "configmap/first", "configmap/last"},
+		{"configmaps -w -o custom-columns=N:.metadata.name,L:.metadata.labels.a", "first ", "last "},
+		{"configmaps -w -o jsonpath={.metadata.name}{.metadata.labels}{'\\n'}", "first", "last"},
+	} {
+		namespace := fmt.Sprintf("get-watch-%d", i)
+		if err := k.runAll(ctx, "create namespace "+namespace, "create configmap first -n "+namespace); err != nil {
+			return err
+		}
+		words := append([]string{"get", "-n", namespace}, strings.Fields(row.words)...)
+		var want, got watchedLines
+		if err := errors.Join(want.start(ctx, h, "kubectl-get-watch", row.first, k.argv(words...)...),
+			got.start(ctx, h, "kinformer-get-watch", row.first, append(append([]string{h.kinformer}, words...), "--kubeconfig", s.file("kubeconfig-admin"))...)); err != nil {
+			return err
+		}
+		if err := k.runAll(ctx, "create configmap a-longer-name -n "+namespace, "label configmap first a=b -n "+namespace,
+			"delete configmap first -n "+namespace, "create configmap last --from-literal=a=b -n "+namespace); err != nil {
+			return err
+		}
+		wanted, err := want.until(ctx, row.last)
+		if err != nil {
+			return err
+		}
+		printed, err := got.until(ctx, row.last)
+		if err != nil {
+			return err
+		}
+		if printed != wanted {
+			differences = append(differences, fmt.Sprintf("%s: %s", row.words, firstDifference(printed, wanted)))
+		}
+	}
+	return report("output of get --watch compared with kubectl", differences)
+}
+
+// watchedLines are the lines of a program that does not end by itself.
+type watchedLines struct {
+	words   *lines
+	process *process
+	mu      sync.Mutex
+	raw     []string
+}
+
+// start starts the program and waits for a line that begins with first: its list is printed.
+func (w *watchedLines) start(ctx context.Context, h *harness, name, first string, argv ...string) (err error) {
+	w.words = newLines()
+	add := func(text []byte) {
+		w.mu.Lock()
+		w.raw = append(w.raw, age.ReplaceAllString(strings.TrimSuffix(string(text), "\n"), "1s"))
+		w.mu.Unlock()
+		w.words.addLine(text)
+	}
+	if w.process, err = h.start(name, add, argv...); err != nil {
+		return err
+	}
+	_, err = w.words.await(ctx, w.process, first)
+	return err
+}
+
+var age = regexp.MustCompile(`\b\d+s\b`)
+
+// until waits for a line that begins with last, ends the program, and returns its lines.
+func (w *watchedLines) until(ctx context.Context, last string) (string, error) {
+	if _, err := w.words.await(ctx, w.process, last); err != nil {
+		return "", err
+	}
+	w.process.kill()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Join(w.raw, "\n"), nil
 }
 
 func firstDifference(got, want string) string {
