@@ -136,6 +136,11 @@ class Sync(InformerOperation):
         add = lib.ki_informer_add_handler
         self._call(add, self._informer._pointer, handler, self._handle, ffi.NULL, self._registration)
 
+    def expire(self) -> None:
+        super().expire()
+        if isinstance(self._error, Timeout) and lib.ki_informer_namespaces_have_synced(self._informer._pointer):
+            self._error = None  # the call that says so was on its way, as with timeout=0
+
     def cancel(self) -> None:
         lib.ki_informer_remove_handler(self._informer._pointer, self._registration[0], ffi.NULL)
 

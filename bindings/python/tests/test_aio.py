@@ -79,6 +79,7 @@ def test_waits_are_coroutines_that_do_not_stop_the_loop(kube_api):
     async def main():
         async with pods_of(kube_api) as pods:
             await pods._factory.wait_for_sync(timeout=LIMIT)
+            await pods.wait_for_sync(timeout=0)
             gone = asyncio.create_task(pods.wait_for_deletion("default/a", timeout=LIMIT))
             await gone
             made = kube_api.create("pods", POD)

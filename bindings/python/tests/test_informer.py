@@ -60,6 +60,20 @@ def test_the_program_of_the_readme_works(server, factory):
     assert changes == [("shop/cart-1", "Running", "Failed")]
 
 
+def test_a_wait_for_what_is_true_already_needs_no_time(server, factory):
+    server.create_pod("a")
+    pods = factory.informer("pods")
+    factory.informer("services")
+    factory.start()
+    factory.wait_for_sync(timeout=LIMIT)
+    version = pods["shop/a"].resource_version
+    for _ in range(20):
+        pods.wait_for_sync(timeout=0)
+        factory.wait_for_sync(timeout=0)
+        pods.wait_for_version(version, timeout=0)
+        pods.wait_for_deletion("shop/b", timeout=0)
+
+
 def test_a_handler_gets_each_change_in_order(server, factory):
     server.create_pod("a")
     pods = factory.informer("po")
