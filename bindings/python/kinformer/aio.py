@@ -266,20 +266,24 @@ class Factory(BaseFactory[Informer]):
         """Called by the event loop when the engine has work."""
         err = new_error()
         failure = error_of(err) if lib.ki_engine_step(self._engine, 0, err) else None
-        write_messages(self._loop)
+        write_messages(self._loop, self._leave)
         if failure:
-            logger.error("the factory has ended: %s", failure)
             self._end(failure)
+            logger.error("the factory has ended: %s", failure)
         else:
             self._end_if_stopped()
-        if error := self._exit:
-            self._exit = None
-            raise error
+        self._raise_exit()
 
     def _wake(self) -> None:
         """Called by the event loop when the library has written to its log."""
         os.read(lib.kpy_loop_wake_fd(self._loop), 8)
-        write_messages(self._loop)
+        write_messages(self._loop, self._leave)
+        self._raise_exit()
+
+    def _raise_exit(self) -> None:
+        if error := self._exit:
+            self._exit = None
+            raise error
 
     def _end_if_stopped(self) -> None:
         if self._stopping is not None and (self._stopping == ffi.NULL or lib.kpy_has_stopped(self._stopping)):

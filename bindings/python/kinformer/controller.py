@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import queue
 import threading
+import traceback
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
@@ -278,7 +279,10 @@ class Controller:
 
     def _work(self) -> None:
         while job := self._jobs.get():
-            self._reconcile(*job)
+            try:
+                self._reconcile(*job)
+            except BaseException:  # of logging: the worker goes on
+                traceback.print_exc()
 
     def _reconcile(self, reconcile: Any, key: str) -> None:
         cause = ffi.NULL
@@ -290,22 +294,23 @@ class Controller:
             if delay is not None:
                 lib.ki_reconcile_requeue_after(reconcile, milliseconds("the result of a reconcile function", delay))
         except BaseException as error:  # also SystemExit: the thread is the controller's
-            cause = self._failed(reconcile, key, error)
-        set_reconcile(None)
-        if ctx:
-            ctx._reconcile = None
-        lib.ki_reconcile_finish(reconcile, cause)
+            cause = filled_error(error)
+            self._failed(reconcile, key, error)
+        finally:
+            set_reconcile(None)
+            if ctx:
+                ctx._reconcile = None
+            lib.ki_reconcile_finish(reconcile, cause)
 
-    def _failed(self, reconcile: Any, key: str, error: BaseException) -> Any:
-        """Logs an exception, and returns the ki_error."""
+    def _failed(self, reconcile: Any, key: str, error: BaseException) -> None:
+        """Counts and logs an exception."""
         self.errors += 1
+        lib.ki_reconcile_set_logged(reconcile)
         next_step = "not retried" if lib.ki_reconcile_is_cancelled(reconcile) else "retried later"
         if isinstance(error, Conflict):
             logger.warning("reconcile %s of %s met a conflict, %s: %s", key, self.name, next_step, error)
         else:
             logger.error("reconcile %s of %s failed, %s", key, self.name, next_step, exc_info=error)
-        lib.ki_reconcile_set_logged(reconcile)
-        return filled_error(error)
 
     def _end(self) -> None:
         """No reconcile starts any more."""

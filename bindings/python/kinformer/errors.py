@@ -196,10 +196,18 @@ def error_of_status(status: int, message: str) -> Error:
     return error_of(_filled(status, message))
 
 
+def describe(error: BaseException) -> str:
+    """Returns the kind and the text of an exception of the program, whose __str__ can fail."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__
+
+
 def filled_error(error: BaseException) -> Any:
     """Returns the ki_error for an exception."""
     if not isinstance(error, Error):
-        return _filled(lib.KI_ERR_INVALID, f"{type(error).__name__}: {error}")
+        return _filled(lib.KI_ERR_INVALID, describe(error))
     err = _filled(_STATUSES.get(error.code, lib.KI_ERR_INVALID), str(error))
     err.http_status = error.http_status
     err.reason = error.reason.encode("utf-8", "replace")[: lib.KI_ERROR_REASON_MAX - 1]

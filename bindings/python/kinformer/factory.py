@@ -341,7 +341,7 @@ class BaseFactory(Generic[AnyInformer]):
         self._end_operations(failure or Cancelled("the factory was closed"))
         for part in self._parts:
             part._end()
-        write_messages(self._loop)
+        write_messages(self._loop, self._leave)
 
     def _end_operations(self, error: Error) -> None:
         for operation in list(self._operations):
@@ -484,27 +484,32 @@ class Factory(BaseFactory[Informer]):
         with self._lock:  # until start() returns or raises
             if self._thread is not threading.current_thread():
                 return
+        failure = self._step()
+        try:
+            if failure:
+                logger.error("the factory has ended: %s", failure)
+        finally:
+            self._finish(failure)
+            self._has_ended = True
+            for release in self._at_end:
+                release()
+
+    def _step(self) -> Error | None:
+        """Steps the engine until close(). Returns why it ended before."""
         err = new_error()
         stopping = ffi.NULL
-        failure = None
         while True:
             status = lib.kpy_loop_drive(self._loop, self._engine, stopping, err)
-            write_messages(self._loop)
+            write_messages(self._loop, self._leave)
             if status:
-                failure = error_of(err)
-                logger.error("the factory has ended: %s", failure)
-                break
+                return error_of(err)
             if stopping and lib.kpy_has_stopped(stopping):
-                break
+                return None
             if self._is_closing and not stopping:
                 lib.ki_factory_stop(self._pointer)
                 stopping = self._any_informer()
                 if not stopping:
-                    break
-        self._finish(failure)
-        self._has_ended = True
-        for release in self._at_end:
-            release()
+                    return None
 
     def _wait(self, operation: Operation) -> Any:
         self._check_may_wait()

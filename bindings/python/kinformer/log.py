@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import traceback
+from collections.abc import Callable
 from typing import Any
 
 from .arguments import string
@@ -24,13 +26,17 @@ def new_log(loop: Any) -> Any:
     return ffi.new("ki_log *", {"write": ffi.addressof(lib, "kpy_loop_log"), "user": loop, "max_level": level})
 
 
-def write_messages(loop: Any) -> None:
-    """Passes the messages in the kpy_loop on to Python's loggers."""
+def write_messages(loop: Any, leave: Callable[[BaseException], bool]) -> None:
+    """Passes the messages in the kpy_loop on to Python's loggers. leave: of the factory."""
     dropped = ffi.new("size_t *")
     while message := lib.kpy_loop_take_message(loop, dropped):
         component = string(lib.kpy_message_component(message))
         level, text = lib.kpy_message_level(message), string(lib.kpy_message_text(message))
         lib.kpy_message_free(message)
-        logger.getChild(component).log(_LEVELS.get(level, logging.ERROR), "%s", text)
-        if dropped[0]:
-            logger.warning("%d messages of the log were dropped", dropped[0])
+        try:
+            logger.getChild(component).log(_LEVELS.get(level, logging.ERROR), "%s", text)
+            if dropped[0]:
+                logger.warning("%d messages of the log were dropped", dropped[0])
+        except BaseException as error:  # of a handler or filter of logging: the factory goes on
+            if not leave(error):
+                traceback.print_exc()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .arguments import string
-from .errors import error_of, filled_error, new_error
+from .errors import describe, error_of, filled_error, new_error
 from .log import logger
 from .object import Object
 from ._native import ffi, lib
@@ -45,9 +45,9 @@ def kpy_on_transform(pointer: Any, ret_obj: Any, user: Any, ret_err: Any) -> int
     except BaseException as error:
         call.informer.transform_errors += 1
         if not call.informer._factory._leave(error):
-            key, message = string(lib.ki_object_key(pointer)), f"{type(error).__name__}: {error}"
-            logger.exception("the transform of %s failed for %s: %s", call.informer, key, message)
             ret_err[0] = filled_error(error)[0]
+            key = string(lib.ki_object_key(pointer))
+            logger.exception("the transform of %s failed for %s: %s", call.informer, key, describe(error))
         return int(lib.KI_ERR_INVALID)
     finally:
         call.informer._factory._running = None

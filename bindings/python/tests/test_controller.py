@@ -108,6 +108,25 @@ def test_an_exception_is_logged_with_its_traceback_and_the_key_is_retried(factor
     assert all("no place for default/a" in str(record.exc_info[1]) for record in failures)
 
 
+def test_an_exception_without_a_text_is_retried_too(factory, cluster):
+    calls = Calls()
+
+    class NoText(BaseException):
+        def __str__(self):
+            raise RuntimeError
+
+    @factory.controller(for_="websites.example.com")
+    def reconcile(ctx, key):
+        calls.add(key)
+        if len(calls.keys) < 3:
+            raise NoText
+
+    factory.start()
+    cluster.create(website())
+    calls.wait_for(lambda keys: len(keys) == 3)
+    assert reconcile.errors == 2
+
+
 def test_a_failure_is_there_until_its_key_succeeds(factory, cluster):
     calls = Calls()
     may_succeed = threading.Event()

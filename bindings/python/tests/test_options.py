@@ -202,11 +202,21 @@ def test_a_transform_changes_what_is_stored(server, factory):
         factory.informer("pods", transform=lambda pod: pod)
 
 
+class NoText(Exception):
+    def __str__(self):
+        raise RuntimeError
+
+
+def fail(_pod):
+    raise NoText
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
         (lambda pod: pod["nothing"], "KeyError: 'nothing'"),
         (lambda pod: None, "TypeError: a transform returns the object as a dict, not NoneType"),
+        (fail, "NoText"),
         (lambda pod: {"a": object()}, "TypeError: Object of type object is not JSON serializable"),
     ],
 )

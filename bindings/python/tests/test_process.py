@@ -263,6 +263,29 @@ def test_ctrl_c_in_start_starts_nothing_or_all(server):
     assert (status, output) == (0, "interrupted False\n['shop/a'] ['MainThread', 'kinformer']\n['MainThread']\n")
 
 
+@pytest.mark.parametrize("error", ["ValueError", "SystemExit"])
+def test_an_exception_of_a_handler_of_logging_does_not_stop_the_factory(server, error):
+    status, output = run(
+        server,
+        f"""
+        class Log(logging.Handler):
+            def emit(self, record):
+                raise {error}("no log")
+
+        logging.getLogger("kinformer").setLevel(logging.INFO)
+        logging.getLogger("kinformer").addHandler(Log())
+        pods.on_add(print)
+        factory.start()
+        pods.wait_for_sync(30)
+        pods.wait_for_version("1", timeout=30)
+        print(pods.health.state)
+        factory.close()
+        print("closed")
+        """,
+    )
+    assert status == 0 and all(text in output for text in (f"{error}: no log", "watching", "closed")), output
+
+
 def test_ctrl_c_without_close_ends_the_program(server):
     status, output = run(server, "factory.start(); print('waits'); pods.wait_for_version('999999')", signal_at="waits")
     assert status == -signal.SIGINT or status == 130, output
