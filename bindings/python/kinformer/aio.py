@@ -130,7 +130,7 @@ class Informer(BaseInformer):
     _factory: Factory
 
     def events(self) -> Events:
-        """Returns the changes as an asynchronous iterator. Several iterators have all events each."""
+        """Returns the changes as an asynchronous iterator, which waits for start(). Several have all events each."""
         return Events(self)
 
     async def wait_for_sync(self, timeout: float | None = None) -> None:

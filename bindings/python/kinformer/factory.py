@@ -173,7 +173,7 @@ class BaseFactory(Generic[AnyInformer]):
         labels, fields: selectors that the server applies: "app=web,tier!=db", "spec.nodeName=n1".
         view: attributes of the objects: {"phase": "status.phase", "replicas": ("spec.replicas", int)}. Types are str,
             int, float, bool, datetime.datetime, decimal.Decimal (a quantity), list (of strings), dict (of strings), or
-            a view of its own for the objects in an array.
+            a view of its own for the objects in an array. Of several values a type other than list has the first.
         indexes: indexes by path: {"node": "spec.nodeName"}.
         keep: what the cache keeps of each object: "object" (all of it), "metadata", "view" or "keys".
         transform: changes each object, a dict, before it is stored, and returns it. The factory's thread calls it. An
@@ -372,6 +372,8 @@ class Factory(BaseFactory[Informer]):
 
     A program that ends without close() is closed then. A process that is forked after start() makes a factory of its
     own: this one raises StateError there.
+
+    server: the URL of the API server. default_namespace: of the configuration; "default" if it names none.
     """
 
     _informer_class = Informer

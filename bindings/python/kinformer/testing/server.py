@@ -229,6 +229,7 @@ class Server:
     def fault(self, line: str) -> Fault:
         """Adds a fault, such as "status,code=500,verb=list,count=2": docs/testing-your-client.md lists all.
 
+        It applies to requests that begin later. A watch that is open goes on without it: close_watches() ends it.
         Errors: Invalid (an unknown fault or argument; one that can match no request: the message has the right word).
         """
         number = ffi.new("uint64_t *")
