@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from typing import Any
+from typing import Any, Callable
 
 from ._native import ffi
 
@@ -29,6 +30,19 @@ def optional_text(name: str, value: str | None) -> str | None:
 def text_or_null(name: str, value: str | None) -> Any:
     """Returns an optional string as a function of C takes it. Errors: as of text()."""
     return ffi.NULL if value is None else text(name, value)
+
+
+def callback(name: str, function: Callable[..., Any], *parameters: str) -> None:
+    """Checks that a function can be called with these parameters. Errors: TypeError."""
+    try:
+        signature = inspect.signature(function, follow_wrapped=False)
+    except ValueError:  # some functions of C have none
+        return
+    try:
+        signature.bind(*parameters)
+    except TypeError:
+        called = ", ".join(parameters)
+        raise TypeError(f"{name} is called with ({called}), but {function!r} takes {signature}") from None
 
 
 class Struct:

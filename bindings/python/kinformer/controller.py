@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
-from .arguments import Struct, integer, milliseconds, string, text
+from .arguments import Struct, callback, integer, milliseconds, string, text
 from .change import set_controller
 from .client import Client, Content, to_dict
 from .elector import Elector
@@ -159,6 +159,7 @@ class Controller:
             raise TypeError(f"a controller takes a function, not {type(function).__name__}")
         if inspect.iscoroutinefunction(function):
             raise TypeError("a reconcile function is no coroutine function: it may wait, on a thread of its own")
+        callback("a reconcile function", function, "ctx", "key")
         if isinstance(owns, str):
             raise TypeError("owns must be several resources, not a str: use a list")
         if elector is not None and not isinstance(elector, Elector):

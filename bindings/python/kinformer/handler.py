@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, Literal
 
+from .arguments import callback
 from .errors import Error, call
 from .log import logger
 from .object import Object
@@ -70,6 +71,7 @@ class Registration:
                 raise TypeError(f"{name} of a handler must be callable, not {type(method).__name__}")
             if inspect.iscoroutinefunction(method):
                 raise TypeError(f"{name} is a coroutine function, which nothing would await: use events() of kinformer.aio")
+            callback(name, method, *([] if name == "on_synced" else ["event"]))
         self.errors = 0
         self._handle = ffi.new_handle(self)
         self._registration = ffi.new("ki_registration *")

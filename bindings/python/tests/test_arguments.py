@@ -15,6 +15,8 @@ WRONG = [
     ("informer.on_add", (5,), TypeError, "callable"),
     ("informer.on_update", (None,), TypeError, "on_add, on_update"),
     ("informer.on_delete", ("x",), TypeError, "callable"),
+    ("informer.on_add", (lambda: None,), TypeError, r"on_add is called with \(event\)"),
+    ("informer.on_update", (lambda old, new: None,), TypeError, r"on_update is called with \(event\), .* takes \(old, new\)"),
     ("informer.add_handler", (object(),), TypeError, "on_add, on_update"),
     ("informer.__getitem__", (5,), TypeError, "key must be a str, not int"),
     ("informer.__getitem__", ("a\0b",), ValueError, "zero character"),

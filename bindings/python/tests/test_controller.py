@@ -420,6 +420,8 @@ def test_wrong_options_of_a_controller_are_exceptions(factory, options):
 
 
 def test_wrong_arguments_of_controllers_electors_and_recorders_are_exceptions(factory):
+    with pytest.raises(TypeError, match=r"called with \(ctx, key\)"):
+        factory.controller(for_="pods")(lambda key: None)
     controller = factory.controller(for_="pods")(nothing)
     with pytest.raises(kinformer.AlreadyExists):
         factory.controller(for_="pods")(nothing)
