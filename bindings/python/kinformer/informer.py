@@ -230,12 +230,9 @@ class BaseInformer(Mapping[str, Object]):
 
     def _list(self, function: Any, *arguments: Any) -> Objects:
         self._factory._check()
-        found = ffi.new("ki_object_list *")
+        found = ffi.gc(ffi.new("ki_object_list *"), lib.ki_object_list_free)  # also if Ctrl-C ends the call
         call(function, self._pointer, *arguments, found)
-        try:
-            return [self._object_class(lib.ki_object_ref(found.objects[i])) for i in range(found.count)]
-        finally:
-            lib.ki_object_list_free(found)
+        return [self._object_class(lib.ki_object_ref(found.objects[i])) for i in range(found.count)]
 
     def _set_transform(self, transform: Transform) -> None:
         if self._transform:

@@ -181,6 +181,31 @@ def test_an_exception_of_a_signals_handler_can_come_when_a_wait_has_just_begun(s
     assert (status, output) == (0, "interrupted\n")
 
 
+def test_ctrl_c_while_a_list_is_made_leaves_no_list_behind(server):
+    server.create_pod("a")
+    status, output = run(
+        server,
+        """
+        import kinformer.informer
+        call = kinformer.informer.call
+
+        def call_and_interrupt(*arguments):
+            call(*arguments)
+            raise KeyboardInterrupt
+
+        factory.start()
+        pods.wait_for_sync(30)
+        kinformer.informer.call = call_and_interrupt
+        try:
+            pods.list()
+        except KeyboardInterrupt:
+            print("interrupted")
+        factory.close()
+        """,
+    )
+    assert (status, output) == (0, "interrupted\n")
+
+
 def test_ctrl_c_while_a_wait_begins_leaves_no_lock_taken(server):
     status, output = run(
         server,
