@@ -350,6 +350,9 @@ class BaseFactory(Generic[AnyInformer]):
     def _end_with_interpreter(self) -> None:
         """Called before the interpreter ends."""
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a factory cannot be pickled or copied: make another one")
+
     def __del__(self) -> None:
         if getattr(self, "_pointer", None):
             for part in reversed(self._parts):

@@ -1,6 +1,8 @@
 """Informers: the cache, handlers and waits."""
 
+import copy
 import gc
+import pickle
 import threading
 import weakref
 
@@ -72,6 +74,17 @@ def test_a_wait_for_what_is_true_already_needs_no_time(server, factory):
         factory.wait_for_sync(timeout=0)
         pods.wait_for_version(version, timeout=0)
         pods.wait_for_deletion("shop/b", timeout=0)
+
+
+@pytest.mark.parametrize("use", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_factory_that_is_copied_says_that_it_cannot_be(factory, use):
+    """Two of them would free the library's factory twice."""
+    pods = factory.informer("pods")
+    with pytest.raises(TypeError, match="a factory cannot be pickled or copied"):
+        use(factory)
+    if use is not copy.copy:
+        with pytest.raises(TypeError):
+            use(pods)
 
 
 def test_a_handler_gets_each_change_in_order(server, factory):
