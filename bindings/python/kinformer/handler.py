@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .arguments import callback
 from .errors import Error, call
-from .log import logger
+from .log import interrupted, logger
 from .object import Object
 from ._native import ffi, lib
 
@@ -105,6 +105,9 @@ class Registration:
         self._informer._factory._check()
         return int(lib.ki_registration_pending(self._registration[0]))
 
+    def _leave(self, error: BaseException) -> bool:
+        return self._informer._factory._leave(error)
+
     def _call(self, name: str, *arguments: Any) -> None:
         self._informer._factory._running = (f"{name} of a handler", self._informer)
         try:
@@ -119,20 +122,20 @@ class Registration:
             self._informer._factory._running = None
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
+@ffi.def_extern(onerror=interrupted)  # type: ignore[untyped-decorator]
 def kpy_on_event(event: Any, user: Any) -> None:
     registration: Registration = ffi.from_handle(user)
     change = Event(event, registration._informer._object_class)
     registration._call(f"on_{change.type}", change)
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
+@ffi.def_extern(onerror=interrupted)  # type: ignore[untyped-decorator]
 def kpy_on_synced(_informer: Any, user: Any) -> None:
     registration: Registration = ffi.from_handle(user)
     registration._call("on_synced")
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
+@ffi.def_extern(onerror=interrupted)  # type: ignore[untyped-decorator]
 def kpy_on_removed(user: Any) -> None:
     registration: Registration = ffi.from_handle(user)
     registration._informer._past_errors += registration.errors

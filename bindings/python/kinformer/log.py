@@ -40,3 +40,10 @@ def write_messages(loop: Any, leave: Callable[[BaseException], bool]) -> None:
         except BaseException as error:  # of a handler or filter of logging: the factory goes on
             if not leave(error):
                 traceback.print_exc()
+
+
+def interrupted(_kind: Any, error: BaseException, trace: Any) -> None:
+    """Takes an exception that ended a function which the library calls with the handle `user`: of a signal, in asyncio."""
+    user = trace.tb_frame.f_locals.get("user") if trace else None
+    if not user or not ffi.from_handle(user)._leave(error):
+        traceback.print_exception(error)

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .arguments import milliseconds, text, text_or_null
-from .errors import Error, NotFound, Timeout, call, error_of, error_of_status
+from .errors import Cancelled, Error, NotFound, Timeout, call, error_of, error_of_status
+from .log import interrupted
 from .object import Object
 from ._native import ffi, lib
 
@@ -91,6 +92,12 @@ class Operation:
         except Error:
             self._may_be_taken = False
             raise
+
+    def _leave(self, error: BaseException) -> bool:
+        """Takes an exception that ended a call of the library (log.interrupted), and ends the operation."""
+        is_taken = self._factory._leave(error)
+        self.end(Cancelled(f"interrupted: {type(error).__name__}"))
+        return is_taken
 
     def _release(self) -> None:
         """The library has made its last call."""
@@ -209,7 +216,7 @@ class Fetch(InformerOperation):
         lib.ki_informer_cancel_fetches(self._informer._pointer, lib.kpy_on_fetched, self._handle, ffi.NULL)
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
+@ffi.def_extern(onerror=interrupted)  # type: ignore[untyped-decorator]
 def kpy_on_sync(informer: Any, user: Any) -> None:
     operation: Sync = ffi.from_handle(user)
     if lib.ki_informer_namespaces_have_synced(informer):
@@ -217,13 +224,13 @@ def kpy_on_sync(informer: Any, user: Any) -> None:
         operation.cancel()
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
+@ffi.def_extern(onerror=interrupted)  # type: ignore[untyped-decorator]
 def kpy_on_sync_removed(user: Any) -> None:
     operation: Sync = ffi.from_handle(user)
     operation._release()
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
+@ffi.def_extern(onerror=interrupted)  # type: ignore[untyped-decorator]
 def kpy_on_waited(_informer: Any, status: int, user: Any) -> None:
     operation: InformerOperation = ffi.from_handle(user)
     operation._release()
@@ -235,7 +242,7 @@ def kpy_on_waited(_informer: Any, status: int, user: Any) -> None:
         operation.end(None)
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
+@ffi.def_extern(onerror=interrupted)  # type: ignore[untyped-decorator]
 def kpy_on_fetched(_informer: Any, _key: Any, obj: Any, err: Any, user: Any) -> None:
     operation: Fetch = ffi.from_handle(user)
     operation._release()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .arguments import Struct, string
 from .errors import Cancelled, Cause, Error, Invalid, error_of
+from .log import interrupted
 from .operation import Deletion, Operation, Version
 from .resource import ResourceNames, full_name
 from ._native import ffi, lib
@@ -166,13 +167,13 @@ def _error_of_response(response: Any, err: Any) -> Error:
     return error
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
+@ffi.def_extern(onerror=interrupted)  # type: ignore[untyped-decorator]
 def kpy_on_resources(resources: Any, err: Any, user: Any) -> None:
     request: Request = ffi.from_handle(user)
     request._has_resources(resources, err)
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
+@ffi.def_extern(onerror=interrupted)  # type: ignore[untyped-decorator]
 def kpy_on_response(response: Any, err: Any, user: Any) -> None:
     request: Request = ffi.from_handle(user)
     request._has_response(response, err)

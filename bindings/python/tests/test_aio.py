@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import operator
 import subprocess
 import sys
 import threading
@@ -427,3 +428,33 @@ print("end")
     command = [sys.executable, "-c", program, kube_api.kubeconfig]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (0, "end\n")
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "wait"),
+    [
+        ("operation.Operation", "end", lambda factory, pods: pods.wait_for_sync()),
+        ("client.Listing", "__init__", lambda factory, pods: factory.client.list("pods")),
+        ("handler.Event", "__init__", lambda factory, pods: anext(pods.events())),
+    ],
+)
+def test_ctrl_c_in_a_call_of_the_library_ends_the_loop(kube_api, owner, name, wait, monkeypatch):
+    """Where SIGINT raises KeyboardInterrupt: before Python 3.11, and in loops that asyncio.run() did not make."""
+    kube_api.create("pods", POD)
+    place = operator.attrgetter(owner)(kinformer)
+    real = getattr(place, name)
+
+    def interrupt(*arguments):
+        monkeypatch.setattr(place, name, real)
+        raise KeyboardInterrupt
+
+    async def main():
+        async with kinformer.aio.Factory.from_kubeconfig(kube_api.kubeconfig) as factory:
+            pods = factory.informer("pods")
+            factory.start()
+            await pods.wait_for_sync(timeout=LIMIT)
+            monkeypatch.setattr(place, name, interrupt)
+            await asyncio.wait_for(wait(factory, pods), LIMIT)
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(main())
