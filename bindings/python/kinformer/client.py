@@ -370,9 +370,10 @@ def read_unstructured(made: Any) -> dict[str, Any]:
 
 
 def to_json(content: Any) -> bytes:
-    """Returns JSON. Errors: TypeError and ValueError (what JSON does not have, such as a set or NaN)."""
+    """Returns JSON. Errors: TypeError and ValueError (what JSON does not have: a set, NaN, half of a surrogate pair, which
+    a server would replace)."""
     written = json.dumps(content, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_default)
-    return written.encode("utf-8", "surrogatepass")
+    return written.encode()
 
 
 def _default(value: Any) -> Any:

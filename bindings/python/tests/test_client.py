@@ -160,6 +160,13 @@ def test_an_informer_that_cannot_see_the_write_is_an_error_before_it(factory):
     assert client.create(greeting(), seen_by=maps, timeout=LIMIT).key in maps  # nothing was written before
 
 
+def test_a_text_that_is_no_unicode_is_not_sent(client):
+    assert client.create(greeting(text="\U0001f600\0"))["data"] == {"text": "\U0001f600\0"}
+    for half in "\ud800", "\udcff":
+        with pytest.raises(ValueError, match="surrogates not allowed"):
+            client.patch("cm", "default/greeting", {"data": {"text": half}})
+
+
 def test_a_dry_run_writes_nothing(client):
     assert client.create(greeting(), dry_run=True).name == "greeting"
     assert client.list("configmaps", namespace="default", fields="metadata.name=greeting") == []
