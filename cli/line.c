@@ -53,11 +53,8 @@ static bool print_cell(size_t index, const char *text, void *user) {
 
 static void print_columns(session *s, const ki_event *event, line_columns columns, FILE *out) {
     cells c = { .of = columns, .out = out };
-    struct timespec now;
     ki_error err = KI_ERROR_INIT;
-    clock_gettime(CLOCK_REALTIME, &now);
-    if (ki_columns_each(columns.columns, event->obj, (int64_t)now.tv_sec * 1000, print_cell, &c, &err) ==
-        KI_ERR_NO_MEMORY) {
+    if (ki_columns_each(columns.columns, event->obj, wall_now_ms(), print_cell, &c, &err) == KI_ERR_NO_MEMORY) {
         say(s->command, "%s: %s", ki_object_key(event->obj), ki_error_message(&err));
         session_end(s, EXIT_FAILED);
     }

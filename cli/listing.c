@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     LABEL_COLUMNS_MAX = 32,
@@ -59,6 +58,7 @@ typedef struct rows {
     bool shows_event; /* the first column: ADDED, MODIFIED or DELETED */
     bool shows_namespace;
     bool has_no_memory; /* out of memory */
+    int64_t now_ms;     /* ages are relative to it */
     table *table;
 } rows;
 
@@ -68,8 +68,8 @@ static bool is_shown(const listing *l, const ki_column *column) {
 
 static bool add_upper(table *t, const char *text) {
     char *header = strdup(text);
-    for (char *c = header; c && *c; c++)
-        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+    if (header)
+        make_upper(header);
     bool is_added = header && table_add(t, header);
     free(header);
     return is_added;
@@ -100,19 +100,13 @@ static bool add_cell(size_t index, const char *text, void *user) {
     return is_added;
 }
 
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static ki_status add_row(rows *r, const char *event, const ki_object *obj, ki_error *err) {
     const listing *l = r->listing;
     char *name = l->several ? object_name(obj) : NULL;
     bool is_ok = (!l->several || name) && (!r->shows_event || table_add(r->table, event)) &&
                  (!r->shows_namespace || table_add(r->table, ki_object_namespace(obj)));
     r->name = name;
-    ki_status status = is_ok ? ki_columns_each(r->columns, obj, now_ms(), add_cell, r, err) : KI_ERR_NO_MEMORY;
+    ki_status status = is_ok ? ki_columns_each(r->columns, obj, r->now_ms, add_cell, r, err) : KI_ERR_NO_MEMORY;
     free(name);
     is_ok = !status && !r->has_no_memory;
     for (size_t i = 0; i < l->label_count && is_ok; i++) {
@@ -129,6 +123,7 @@ static rows make_rows(const listing *l, const target *from, const ki_columns *co
                .columns = columns,
                .shows_event = o->output_watch_events,
                .shows_namespace = from->resource.namespaced && o->all_namespaces,
+               .now_ms = wall_now_ms(),
                .table = &l->printer->table };
     size_t count = ki_columns_count(columns);
     r.name_at = count;
@@ -224,9 +219,11 @@ static ki_status print_json_list(const ki_object *const *objects, size_t count, 
             status = json_print(json.text, json.text_size, 2, err);
         ki_value_clear(&json);
     }
+    if (status)
+        return status;
     printf("%s],\n    \"kind\": \"List\",\n    \"metadata\": {\n        \"resourceVersion\": \"\"\n    }\n}\n",
            count ? "\n    " : "");
-    return status;
+    return KI_OK;
 }
 
 /* Prints the List of all objects, or the object that was named, with a template or as YAML. */

@@ -7,8 +7,8 @@
 #include "printer.h"
 #include "session.h"
 
-/* Prints all objects on stdout. `columns`: those of each target, for tables. On failure, only rows of a table can have
- * been printed. `*ret_count`: the number of objects. */
+/* Prints all objects on stdout. `columns`: those of each target, for tables. On failure, a part of
+ * them can have been printed. `*ret_count`: the number of objects. */
 ki_status listing_print(const session *s, printer *p, ki_columns *const *columns, size_t *ret_count, ki_error *err);
 /* Prints an object of the session's only target after listing_print, or instead of it: as a row of its table, or in the
  * format of -o. `event` is ADDED, MODIFIED or DELETED. */

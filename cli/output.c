@@ -114,6 +114,16 @@ void make_safe(char *text) {
     }
 }
 
+void make_lower(char *text) {
+    for (; *text; text++)
+        *text = *text >= 'A' && *text <= 'Z' ? (char)(*text - 'A' + 'a') : *text;
+}
+
+void make_upper(char *text) {
+    for (; *text; text++)
+        *text = *text >= 'a' && *text <= 'z' ? (char)(*text - 'a' + 'A') : *text;
+}
+
 /* Returns the terminal columns of the UTF-8 character at `c`: 2 for wide East Asian characters and emoji, 0 inside a
  * character. */
 static size_t columns_of(const unsigned char *c) {

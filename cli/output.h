@@ -38,6 +38,9 @@ void show_progress(const char *text);
 void print_safe(FILE *out, const char *text);
 /* Replaces in a text what print_safe replaces. */
 void make_safe(char *text);
+/* Replace the letters A to Z by a to z, or these by those. */
+void make_lower(char *text);
+void make_upper(char *text);
 /* Returns how many terminal columns print_safe fills. */
 size_t width_of(const char *text);
 /* Returns how many columns a text fills on a terminal. The text can contain our colours, and no control characters. */

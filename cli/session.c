@@ -21,10 +21,18 @@ enum {
     SILENT_MS = 5000 /* a discovery without a response is reported; an informer does the same */
 };
 
-int64_t session_now_ms(void) {
+static int64_t milliseconds_of(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t session_now_ms(void) {
+    return milliseconds_of(CLOCK_MONOTONIC);
+}
+
+int64_t wall_now_ms(void) {
+    return milliseconds_of(CLOCK_REALTIME);
 }
 
 void session_end(session *s, int status) {

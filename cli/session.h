@@ -121,5 +121,7 @@ bool session_has_synced(const session *s);
 bool session_ends_at_once(const session *s);
 /* Returns milliseconds of CLOCK_MONOTONIC. */
 int64_t session_now_ms(void);
+/* Returns milliseconds since 1970, which ages are relative to. */
+int64_t wall_now_ms(void);
 
 #endif

@@ -6,7 +6,6 @@
 #include "output.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 enum {
     NOTE_MAX = 64
@@ -23,15 +22,9 @@ typedef struct change {
     diff diff; /* of an update */
 } change;
 
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static ki_status read_change(change *c, ki_error *err) {
     const ki_event *event = c->event;
-    int64_t now = now_ms();
+    int64_t now = wall_now_ms();
     ki_status status = row_read(&c->after, c->columns, event->obj, now, err);
     if (!status && event->old)
         status = row_read(&c->before, c->columns, event->old, now, err);

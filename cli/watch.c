@@ -12,7 +12,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct watch {
     session session;
@@ -136,7 +135,7 @@ static void count_change(watch *w, const ki_event *event) {
 /* Returns whether the object fulfils --where. Ends the session with a failure if out of memory. */
 static passing passing_of(watch *w, const target *t, const ki_event *event) {
     const ki_columns *columns = w->columns[t - w->session.targets];
-    const int64_t now_ms = (int64_t)time(NULL) * 1000;
+    const int64_t now_ms = wall_now_ms();
     passing is_passed = { .before = event->old, .after = true };
     ki_error err = KI_ERROR_INIT;
     if (!w->filter.where_count)

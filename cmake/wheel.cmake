@@ -12,8 +12,7 @@ endforeach()
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/kinformer-wheel.map CONTENT "KINFORMER_WHEEL { global: ${symbols}; local: *; };\n")
 list(TRANSFORM symbols PREPEND -Wl,--undefined=) # the linker takes from an archive what is named
 
-ki_sources(sources cli/*.c)
-list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/cli/output.c)
+get_target_property(sources kinformer-program SOURCES)
 add_library(kinformer-wheel SHARED EXCLUDE_FROM_ALL ${sources})
 ki_target(kinformer-wheel)
 set_target_properties(kinformer-wheel PROPERTIES C_VISIBILITY_PRESET default # of `main`

@@ -48,8 +48,7 @@ static void print_dim(FILE *out, const char *text) {
 static void print_kind(const change_line *c, FILE *out) {
     char text[64];
     snprintf(text, sizeof text, "%s ", c->kind);
-    for (char *at = text; *at; at++)
-        *at = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
+    make_lower(text);
     print_safe(out, text);
 }
 

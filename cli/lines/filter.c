@@ -1,6 +1,8 @@
 /* filter.c: see filter.h. */
 #include "filter.h"
 
+#include "cli/output.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,8 +97,7 @@ static void write_names(const ki_columns *columns, char text[FILTER_MESSAGE_MAX 
     for (size_t i = 0; i < ki_columns_count(columns) && size < FILTER_MESSAGE_MAX / 2 - 64; i++)
         size += (size_t)snprintf(text + size, FILTER_MESSAGE_MAX / 2 - size, "%s%.40s", i ? ", " : "",
                                  ki_columns_at(columns, i)->name);
-    for (char *c = text; *c; c++)
-        *c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
+    make_lower(text);
 }
 
 bool filter_check(const filter *f, ki_columns *const *columns, size_t count, char message[FILTER_MESSAGE_MAX]) {

@@ -54,10 +54,10 @@ void fold_rate_tick(fold_rate *r) {
 /* Writes "deployment shop/cart". */
 static void write_owner(char text[OWNER_MAX], const char *kind, const char *namespace_name, const char *name) {
     bool has_namespace = *namespace_name && strcmp(kind, "Node") != 0;
-    snprintf(text, OWNER_MAX, "%.60s %s%s%s", kind, has_namespace ? namespace_name : "", has_namespace ? "/" : "",
-             name);
-    for (char *c = text; *c && *c != ' '; c++)
-        *c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
+    char word[61];
+    snprintf(word, sizeof word, "%s", kind);
+    make_lower(word);
+    snprintf(text, OWNER_MAX, "%s %s%s%s", word, has_namespace ? namespace_name : "", has_namespace ? "/" : "", name);
 }
 
 /* Returns the size of a deployment's name in the name of its replica set, "cart" in "cart-7d9f8c6b5"; 0 if it is none:
@@ -203,8 +203,7 @@ static void write_objects(const group *g, const fold_words *words, const layout 
     char kind[64];
     size_t objects = g->now.objects;
     snprintf(kind, sizeof kind, "%s", objects == 1 ? words->kind : words->plural);
-    for (char *c = kind; *c; c++)
-        *c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
+    make_lower(kind);
     make_safe(kind);
     fprintf(out, "  %zu %s", objects, kind);
     if (!with->has_moves || (!g->added && !g->deleted))

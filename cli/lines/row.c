@@ -73,8 +73,8 @@ size_t column_of_status(const ki_columns *columns) {
 
 void column_print_heading(const ki_column *column, FILE *out) {
     char *text = strdup(column->name);
-    for (char *c = text; c && *c; c++)
-        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+    if (text)
+        make_upper(text);
     print_safe(out, text ? text : column->name);
     free(text);
 }

@@ -162,8 +162,7 @@ void tally_write(tally *t, const char *plural, bool has_ready, size_t width, FIL
     char heading[64], text[32];
     size_t rest = t->objects, rest_ready = t->ready;
     snprintf(heading, sizeof heading, "%s", plural);
-    for (char *c = heading; *c; c++)
-        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+    make_upper(heading);
     make_safe(heading);
     const table_form form = { .out = out,
                               .width = width,
