@@ -33,6 +33,15 @@ target_compile_definitions(kinformer-lines PRIVATE _GNU_SOURCE)
 target_include_directories(kinformer-lines PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_link_libraries(kinformer-lines PUBLIC kinformer-print-static kinformer-static PRIVATE PkgConfig::ki_deps Threads::Threads)
 
+# What `kinformer top` shows: for the program and its tests. The terminal (screen.c) is the program's alone.
+ki_sources(sources cli/top/*.c)
+list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/cli/top/screen.c)
+add_library(kinformer-top STATIC ${sources})
+ki_target(kinformer-top)
+target_compile_definitions(kinformer-top PRIVATE _GNU_SOURCE)
+target_include_directories(kinformer-top PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(kinformer-top PUBLIC kinformer-lines PRIVATE PkgConfig::ki_deps Threads::Threads)
+
 ki_sources(sources cli/*.c)
 list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/cli/output.c)
 
@@ -41,7 +50,7 @@ ki_target(kinformer-program)
 set_target_properties(kinformer-program PROPERTIES OUTPUT_NAME kinformer)
 target_compile_definitions(kinformer-program PRIVATE _GNU_SOURCE)
 target_include_directories(kinformer-program PRIVATE ${PROJECT_SOURCE_DIR})
-target_link_libraries(kinformer-program PRIVATE kinformer-doctor kinformer-gen kinformer-lines kinformer-status-static kinformer-testing-static kinformer-print-static
+target_link_libraries(kinformer-program PRIVATE kinformer-doctor kinformer-gen kinformer-top kinformer-lines kinformer-status-static kinformer-testing-static kinformer-print-static
     kinformer-static PkgConfig::ki_deps PkgConfig::kt_deps Threads::Threads)
 
 # Manual pages and completions are what the program prints of itself.
