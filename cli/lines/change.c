@@ -117,8 +117,7 @@ static bool is_in_columns(const change_line *c, const diff_field *field) {
     return has_any && (field->rank <= RANK_REPLICAS || field->rank >= RANK_TEXT || is_status);
 }
 
-/* Writes "  image: web:1 → web:2 (+4 more)": the most important field that no column shows. */
-static void print_other(const change_line *c, FILE *out) {
+void change_print_other(const change_line *c, FILE *out) {
     const diff_field *field, *first = NULL;
     size_t more = 0;
     for (size_t i = 0; (field = diff_at(c->diff, i)); i++) {
@@ -162,7 +161,7 @@ static size_t compose(const change_line *c, const layout *with, const char *key,
         fputs("  ", out);
         diff_print(c->diff, out);
     } else if (c->diff) {
-        print_other(c, out);
+        change_print_other(c, out);
     }
     fputs(c->note, out);
     return size;

@@ -31,6 +31,9 @@ typedef struct change_line {
 const char *change_sign(change_type type);
 /* Returns false for an update of nothing that --only names. */
 bool change_is_selected(const change_line *c);
+/* Writes "  image: web:1 → web:2 (+4 more)": the most important field of an update that no column shows, or that --only
+ * names. Writes nothing without such a field. */
+void change_print_other(const change_line *c, FILE *out);
 /* Writes the line without the newline, in at most `width` columns; 0: the whole line. A narrow line lacks in this
  * order: the status that did not change, the end of a long other field, the middle of the name, the end of any other
  * field, that field, the time, the headings. Returns false if out of memory. */

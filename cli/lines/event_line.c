@@ -24,23 +24,33 @@ bool is_event_resource(const ki_resource *resource) {
            (!*resource->group || strcmp(resource->group, "events.k8s.io") == 0);
 }
 
+/* Returns true if the line can show this column. It always has the object. */
+static bool is_selected(const change_line *c, size_t index) {
+    const ki_column *column = ki_columns_at(c->columns, index);
+    if (strcmp(column->name, "Object") == 0)
+        return true;
+    return c->filter->only_count ? filter_has_column(c->filter, column) : column->priority == 0 || c->is_wide;
+}
+
 /* Writes " (x12)", or nothing for a single event, and the note. */
 static void write_end(const change_line *c, char text[COUNT_MAX + 64]) {
-    const char *count = row_cell(c->after, column_named(c->columns, "Count"));
+    size_t index = column_named(c->columns, "Count");
+    bool has_count = index < ki_columns_count(c->columns) && (!c->filter->only_count || is_selected(c, index));
+    const char *count = has_count ? row_cell(c->after, index) : "";
     bool is_repeated = *count && strcmp(count, "1") != 0;
     snprintf(text, COUNT_MAX + 64, "%s%.20s%s%s", is_repeated ? " (x" : "", is_repeated ? count : "",
              is_repeated ? ")" : "", c->note);
 }
 
-/* Returns true for a column before or after the message: not when the event was seen, which the line's time says, and
- * not the count, which ends the line. */
+/* Returns true for a column before or after the message: not when the event was seen, which the line's time says,
+ * unless --only names that, and not the count, which ends the line. */
 static bool is_shown(const change_line *c, const layout *with, size_t index) {
-    const ki_column *column = ki_columns_at(c->columns, index);
-    if (strcmp(column->name, "Last Seen") == 0 || strcmp(column->name, "Count") == 0)
+    const char *name = ki_columns_at(c->columns, index)->name;
+    if ((strcmp(name, "Last Seen") == 0 && !c->filter->only_count) || strcmp(name, "Count") == 0)
         return false;
-    if (strcmp(column->name, "Type") == 0 && !with->has_type)
+    if (strcmp(name, "Type") == 0 && !with->has_type)
         return false;
-    return (column->priority == 0 || c->is_wide) && *row_cell(c->after, index);
+    return is_selected(c, index) && *row_cell(c->after, index);
 }
 
 /* Writes the line before its end. */
@@ -63,11 +73,15 @@ static void compose(const change_line *c, const char *namespace_name, const layo
                 is_warning ? colour_text(stdout, COLOUR_NONE) : "");
         blanks = "  ";
     }
+    if (c->diff && c->filter->only_count)
+        change_print_other(c, out);
 }
 
 /* Returns how many columns the line needs: all of them but those of a long message. */
 static size_t least_width(const change_line *c, const char *text, const char *end) {
-    size_t message = display_width(row_cell(c->after, column_named(c->columns, "Message")));
+    size_t index = column_named(c->columns, "Message");
+    bool has_message = index < ki_columns_count(c->columns) && is_selected(c, index);
+    size_t message = has_message ? display_width(row_cell(c->after, index)) : 0;
     size_t hidden = message > MESSAGE_MIN && !c->is_wide ? message - MESSAGE_MIN : 0;
     return display_width(text) - hidden + display_width(end);
 }

@@ -70,11 +70,34 @@ static size_t deployment_size(const ki_object *obj, const char *replica_set) {
     return is_end ? size - hash_size - 1 : 0;
 }
 
+/* Returns the size of a CronJob's name in the name of its Job, "backup" in "backup-29404800"; 0 if it is none: the end
+ * is the time, in minutes or seconds since 1970, and the pod's label has the Job's name. */
+static size_t cron_job_size(const ki_object *obj, const char *job) {
+    const char *label = ki_object_label(obj, "batch.kubernetes.io/job-name"), *end = strrchr(job, '-');
+    if (!label)
+        label = ki_object_label(obj, "job-name"); /* before Kubernetes 1.27 */
+    if (!label || strcmp(label, job) != 0 || !end || end == job)
+        return 0;
+    size_t digits = strspn(end + 1, "0123456789");
+    return digits >= 8 && digits <= 10 && !end[1 + digits] ? (size_t)(end - job) : 0;
+}
+
+/* What creates the owners of a kind, whose names begin with its name. */
+static const struct {
+    const char *kind, *of;
+    size_t (*name_size)(const ki_object *obj, const char *name);
+} creators[] = { { "Deployment", "ReplicaSet", deployment_size }, { "CronJob", "Job", cron_job_size } };
+
 static void write_controller(const ki_object *obj, const ki_owner_reference *owner, char text[OWNER_MAX]) {
     char name[KI_OBJECT_KEY_MAX];
-    size_t size = strcmp(owner->kind, "ReplicaSet") == 0 ? deployment_size(obj, owner->name) : 0;
+    const char *kind = owner->kind;
+    size_t size = 0;
+    for (size_t i = 0; i < sizeof creators / sizeof creators[0] && !size; i++) {
+        size = strcmp(owner->kind, creators[i].of) == 0 ? creators[i].name_size(obj, owner->name) : 0;
+        kind = size ? creators[i].kind : kind;
+    }
     snprintf(name, sizeof name, "%.*s", (int)(size ? size : strlen(owner->name)), owner->name);
-    write_owner(text, size ? "Deployment" : owner->kind, ki_object_namespace(obj), name);
+    write_owner(text, kind, ki_object_namespace(obj), name);
 }
 
 ki_status fold_owner_of(const ki_object *obj, char text[OWNER_MAX], ki_error *err) {

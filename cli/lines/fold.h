@@ -26,8 +26,9 @@ void fold_rate_tick(fold_rate *r);
 
 /* ---- the owners ---- */
 
-/* Writes who an object belongs to: "deployment shop/cart" (a pod's replica set is its deployment's), "job shop/backup";
- * without an owner its namespace, "namespace shop", or "cluster". Errors: KI_ERR_NO_MEMORY. */
+/* Writes who an object belongs to: "deployment shop/cart" (a pod's replica set is its deployment's, its job perhaps a
+ * CronJob's), "job shop/reindex"; without an owner its namespace, "namespace shop", or "cluster".
+ * Errors: KI_ERR_NO_MEMORY. */
 ki_status fold_owner_of(const ki_object *obj, char text[OWNER_MAX], ki_error *err);
 
 typedef struct fold fold;

@@ -242,9 +242,11 @@ TEST(only_what_is_named_is_shown) {
         assert_line(&rows[i].of, CHANGE_MODIFIED, "", rows[i].line);
 }
 
-#define EVENT(type, message, count) \
+#define EVENT_OF(host, type, message, count) \
     "{'apiVersion':'v1','kind':'Event','metadata':{'name':'a.1','namespace':'shop'},'type':'" type \
-    "','reason':'BackOff','involvedObject':{'kind':'Pod','name':'cart-7d'},'message':'" message "','count':" count "}"
+    "','reason':'BackOff','involvedObject':{'kind':'Pod','name':'cart-7d'},'source':{'host':'" host \
+    "'},'message':'" message "','count':" count "}"
+#define EVENT(type, message, count) EVENT_OF("n1", type, message, count)
 #define LONG_MESSAGE "Back-off restarting failed container"
 
 TEST(an_event_is_a_line_of_kubectl) {
@@ -267,7 +269,29 @@ TEST(an_event_is_a_line_of_kubectl) {
         { { KI_EVENTS, NULL, EVENT("Warning", "\\u001b[2J\\nline", "1"), 0, false, NULL },
           "~ 18:45:55 shop  Warning  BackOff  pod/cart-7d  ?[2J..." },
         { { KI_EVENTS, NULL, EVENT("Warning", "m", "2"), 0, true, NULL },
-          "~ 18:45:55 shop  Warning  BackOff  pod/cart-7d  m  <unknown>  a.1 (x2)" },
+          "~ 18:45:55 shop  Warning  BackOff  pod/cart-7d  , n1  m  <unknown>  a.1 (x2)" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_line(&rows[i].of, CHANGE_MODIFIED, "", rows[i].line);
+}
+
+TEST(only_what_is_named_is_shown_of_an_event) {
+    static const char before[] = EVENT("Warning", LONG_MESSAGE, "11"), after[] = EVENT("Warning", LONG_MESSAGE, "12"),
+                      moved[] = EVENT_OF("n2", "Warning", LONG_MESSAGE, "12");
+    static const struct {
+        shown of;
+        const char *line;
+    } rows[] = {
+        { { KI_EVENTS, NULL, after, 0, false, "reason" }, "~ 18:45:55 shop  BackOff  pod/cart-7d" },
+        { { KI_EVENTS, before, after, 0, false, "COUNT,type" }, "~ 18:45:55 shop  Warning  pod/cart-7d (x12)" },
+        { { KI_EVENTS, before, after, 0, false, "object,count" }, "~ 18:45:55 shop  pod/cart-7d (x12)" },
+        { { KI_EVENTS, before, after, 0, false, "name,count" }, "~ 18:45:55 shop  pod/cart-7d  a.1 (x12)" },
+        { { KI_EVENTS, before, after, 0, false, "last seen,count" }, "~ 18:45:55 shop  <unknown>  pod/cart-7d (x12)" },
+        { { KI_EVENTS, before, after, 0, false, "message" }, "(nothing)" },
+        { { KI_EVENTS, before, moved, 0, false, "host" }, "~ 18:45:55 shop  pod/cart-7d  host: n1 → n2" },
+        { { KI_EVENTS, before, after, 0, false, "host" }, "(nothing)" },
+        { { KI_EVENTS, NULL, after, 40, false, "type,reason" }, "~ Warning  BackOff  pod/cart-7d" },
+        { { KI_EVENTS, NULL, after, 40, false, "message,count" }, "~ pod/cart-7d  Back-off restartin… (x12)" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         assert_line(&rows[i].of, CHANGE_MODIFIED, "", rows[i].line);
