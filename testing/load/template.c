@@ -14,8 +14,9 @@
 ",'apps.kubernetes.io/pod-index':'`k','controller-revision-hash':'`w-`h','statefulset.kubernetes.io/pod-name':'`n'"
 
 static const char labels_helm[] =
-"'app.kubernetes.io/component':'server','app.kubernetes.io/instance':'`w','app.kubernetes.io/managed-by':'Helm',"
-"'app.kubernetes.io/name':'`a','app.kubernetes.io/part-of':'`s-platform','app.kubernetes.io/version':'`v',"
+"'app':'`w','app.kubernetes.io/component':'server','app.kubernetes.io/instance':'`w',"
+"'app.kubernetes.io/managed-by':'Helm','app.kubernetes.io/name':'`a',"
+"'app.kubernetes.io/part-of':'`s-platform','app.kubernetes.io/version':'`v',"
 "'helm.sh/chart':'`a-`v'";
 
 static const char labels_plain[] = "'app':'`w','team':'`s'";
