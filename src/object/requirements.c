@@ -146,7 +146,8 @@ static ki_status take_exact_value(parser *p, requirement *r) {
 /* Takes "(a, b)"; "()" has one empty value. */
 static ki_status take_list(parser *p, requirement *r) {
     if (p->token != TOKEN_OPEN)
-        return fail_found(p, REQUIREMENT, "'('");
+        return ki_error_set(p->err, KI_ERR_PARSE, REQUIREMENT "found '%.*s' expected: '('", shown(p->literal),
+                            p->literal.data); /* as the API server says it, without a comma */
     advance(p);
     for (;;) {
         bool has_word = p->token == TOKEN_WORD;

@@ -77,7 +77,7 @@ REST_READ_TEST(requests_get_the_status_and_words_of_a_real_server) {
         { PODS "?watch=true&sendInitialEvents=true", 422,
           "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan" },
         { PODS "?watch=true&resourceVersion=x", 500, "Invalid value: \\\"x\\\"" },
-        { PODS "?labelSelector=a%20in%20b", 400, "unable to parse requirement: found 'b', expected: '('" },
+        { PODS "?labelSelector=a%20in%20b", 400, "unable to parse requirement: found 'b' expected: '('" },
         { PODS "?labelSelector=a%3D%3D%3D", 400, "unable to parse requirement" },
         { PODS "?labelSelector=-a", 400, "name part must consist of alphanumeric characters" },
         { PODS "?fieldSelector=spec.foo%3Dx", 400, "field label not supported: spec.foo" },
