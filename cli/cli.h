@@ -64,7 +64,7 @@ typedef struct options {
     bool no_headers;
     const char *sort_by;
     bool show_labels;
-    const char *label_columns;
+    option_list label_columns;
     bool ignore_not_found;
     bool show_kind;
     bool server_print;

@@ -340,14 +340,25 @@ static ki_status print_lists(listing *l, ki_object_list *lists, size_t *count, k
     return status;
 }
 
+/* Returns the values of -L with commas; the caller frees them. Returns NULL if out of memory. */
+static char *join(const option_list *labels) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    for (size_t i = 0; out && i < labels->count; i++)
+        fprintf(out, "%s,", labels->items[i]);
+    if (out && fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
 static ki_status open_listing(listing *l, const session *s, printer *p, ki_columns *const *columns) {
     char *rest = NULL;
     *l = (listing){ .session = s, .printer = p, .columns = columns, .several = s->options->show_kind };
     for (size_t i = 1; i < s->target_count; i++)
         l->several |= !session_is_same_resource(&s->targets[0], &s->targets[i]);
-    if (!s->options->label_columns)
-        return KI_OK;
-    l->label_text = strdup(s->options->label_columns);
+    l->label_text = join(&s->options->label_columns);
     if (!l->label_text)
         return KI_ERR_NO_MEMORY;
     for (char *label = strtok_r(l->label_text, ",", &rest); label && l->label_count < LABEL_COLUMNS_MAX;

@@ -190,6 +190,12 @@ COMMAND_TEST(tables_have_the_columns_that_were_asked_for) {
     assert_non_null(line);
     assert_memory_equal(line, "b   ", 4);
     command_ends(0);
+    COMMAND_RUN("get", "configmap", "b", "-n", "x", "-L", "app", "-Lnone,other", "--server", "URL");
+    line = ki_process_line(&command);
+    assert_non_null(line);
+    assert_non_null(strstr(line, "APP   NONE   OTHER"));
+    assert_non_null(ki_process_line(&command));
+    command_ends(0);
 }
 
 /* Each line of what is printed but the age at its end, where there is one. */
