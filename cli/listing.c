@@ -341,7 +341,7 @@ static ki_status print_lists(listing *l, ki_object_list *lists, size_t *count, k
 }
 
 /* Returns the values of -L with commas; the caller frees them. Returns NULL if out of memory. */
-static char *join(const option_list *labels) {
+static char *join_labels(const option_list *labels) {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -358,7 +358,7 @@ static ki_status open_listing(listing *l, const session *s, printer *p, ki_colum
     *l = (listing){ .session = s, .printer = p, .columns = columns, .several = s->options->show_kind };
     for (size_t i = 1; i < s->target_count; i++)
         l->several |= !session_is_same_resource(&s->targets[0], &s->targets[i]);
-    l->label_text = join(&s->options->label_columns);
+    l->label_text = join_labels(&s->options->label_columns);
     if (!l->label_text)
         return KI_ERR_NO_MEMORY;
     for (char *label = strtok_r(l->label_text, ",", &rest); label && l->label_count < LABEL_COLUMNS_MAX;
