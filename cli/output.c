@@ -21,6 +21,14 @@ static int failure; /* errno of the first failed write to stdout */
 static bool is_failure_printed;
 static bool is_progress_shown;
 
+/* The messages of output_hold_messages, as lines. */
+static struct {
+    bool is_holding;
+    char text[HELD_MAX];
+    size_t size;
+    size_t dropped; /* earlier messages, which had no room */
+} held;
+
 /* Returns true if the reader has closed stdout. */
 static bool is_output_closed(void) {
     struct pollfd out = { .fd = STDOUT_FILENO };
@@ -77,23 +85,53 @@ const char *colour_text(FILE *out, colour which) {
 }
 
 void show_progress(const char *text) {
-    if (!is_terminal(stderr) || (!text && !is_progress_shown))
+    if (held.is_holding || !is_terminal(stderr) || (!text && !is_progress_shown))
         return;
     fprintf(stderr, "\r\033[K%s", text ? text : "");
     fflush(stderr);
     is_progress_shown = text != NULL;
 }
 
+/* Keeps a line, in place of the oldest ones. */
+static void hold(const char *line) {
+    size_t size = strlen(line);
+    while (size > sizeof held.text - held.size) {
+        const char *end = memchr(held.text, '\n', held.size);
+        size_t first = (size_t)(end - held.text) + 1;
+        held.size -= first;
+        held.dropped++;
+        memmove(held.text, held.text + first, held.size);
+    }
+    memcpy(held.text + held.size, line, size);
+    held.size += size;
+}
+
 void say(const char *command, const char *format, ...) {
     va_list args;
-    char text[SAY_MAX];
+    char text[SAY_MAX], line[SAY_MAX + 64];
     show_progress(NULL);
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    fprintf(stderr, "kinformer %s: ", command);
-    print_safe(stderr, text);
-    fputc('\n', stderr);
+    make_safe(text);
+    snprintf(line, sizeof line, "kinformer %.40s: %s\n", command, text);
+    if (held.is_holding)
+        hold(line);
+    else
+        fputs(line, stderr);
+}
+
+void output_hold_messages(void) {
+    show_progress(NULL);
+    held.is_holding = true;
+}
+
+void output_release_messages(void) {
+    if (held.dropped)
+        fprintf(stderr, "kinformer: %zu earlier messages are left out\n", held.dropped);
+    fwrite(held.text, 1, held.size, stderr);
+    held.is_holding = false;
+    held.size = held.dropped = 0;
 }
 
 void print_safe(FILE *out, const char *text) {

@@ -8,6 +8,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
+enum {
+    HELD_MAX = 16 * 1024 /* bytes of held messages */
+};
+
 /* Flushes stdout. Returns false once a write has failed; the command then ends with output_status(). */
 bool output_flush(void);
 /* Returns EXIT_OK if the reader has closed stdout. Returns EXIT_FAILED for another write error, such as a full disk,
@@ -32,6 +36,12 @@ bool is_terminal(FILE *out);
 void say(const char *command, const char *format, ...) __attribute__((__format__(__printf__, 2, 3)));
 /* Prints a progress line, which the next one replaces, if stderr is a terminal. NULL clears it. */
 void show_progress(const char *text);
+
+/* Keeps what say and show_progress would print, while something else has the terminal: the last HELD_MAX bytes of
+ * messages, and no progress. */
+void output_hold_messages(void);
+/* Prints the messages that were kept, and prints again from then on. Does nothing unless they are held. */
+void output_release_messages(void);
 
 /* Prints text from outside with '?' for each byte of a control character, including those that change the text's
  * direction. A server cannot drive the terminal, and no line reads as another. */
