@@ -306,9 +306,10 @@ static bool names_an_entry(const options *o) {
 
 int session_start(session *s) {
     ki_error err = KI_ERROR_INIT;
-    const sigset_t set = make_signal_set();
-
-    session_block_signals();
+    sigset_t set = make_signal_set();
+    if (s->on_input)
+        sigaddset(&set, SIGWINCH);
+    sigprocmask(SIG_BLOCK, &set, NULL);
     s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     s->started_ms = session_now_ms();
 
@@ -420,14 +421,26 @@ static void end_early(session *s, int status) {
 void session_take_signals(session *s) {
     struct signalfd_siginfo info;
     while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info) {
-        if (info.ssi_signo == SIGCHLD)
+        if (info.ssi_signo == SIGWINCH)
+            s->is_resized = true;
+        if (info.ssi_signo == SIGCHLD || info.ssi_signo == SIGWINCH)
             continue;
         s->is_interrupted = true;
         end_early(s, EXIT_OK);
     }
 }
 
-/* Polls once, then handles signals, a closed stdout and --exec. The caller runs the engine's step. */
+/* Calls on_input for what poll has reported of input_fd. A terminal that is gone ends the session. */
+static void take_input(session *s, short reported) {
+    if (reported & (POLLERR | POLLHUP | POLLNVAL)) {
+        end_early(s, EXIT_OK);
+    } else if (s->on_input && (reported || s->is_resized)) {
+        s->is_resized = false;
+        s->on_input(s);
+    }
+}
+
+/* Polls once, then handles signals, input, a closed stdout and --exec. The caller runs the engine's step. */
 static void wait_once(session *s, int timeout_ms, bool steps) {
     /* stdout: poll reports its end without any requested event */
     struct pollfd fds[] = {
@@ -435,6 +448,7 @@ static void wait_once(session *s, int timeout_ms, bool steps) {
         { .fd = s->done ? -1 : STDOUT_FILENO },
         { .fd = steps ? ki_engine_fd(s->engine) : -1, .events = POLLIN },
         { .fd = -1 },
+        { .fd = s->on_input && !s->done ? s->input_fd : -1, .events = POLLIN },
     };
     if (s->exec)
         fds[3] = exec_prepare(s->exec, &timeout_ms);
@@ -447,6 +461,8 @@ static void wait_once(session *s, int timeout_ms, bool steps) {
     if (!s->done && fds[1].revents & (POLLERR | POLLHUP)) {
         end_early(s, EXIT_OK);
     }
+    if (!s->done)
+        take_input(s, fds[4].revents);
     if (s->exec)
         exec_run(s->exec);
 }

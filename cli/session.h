@@ -48,6 +48,9 @@ struct session {
     int (*on_resolved)(session *s);
     void (*on_tick)(session *s, int64_t now_ms); /* called every tick_ms */
     int64_t tick_ms;
+    /* Called when input_fd is readable, and after SIGWINCH. Set before session_start. */
+    void (*on_input)(session *s);
+    int input_fd; /* of on_input; -1: nothing is read now */
     void *user;
     struct exec_queue *exec; /* of --exec (exec.h), which the loop drives; NULL: none */
 
@@ -58,6 +61,7 @@ struct session {
     const ki_allocator *allocator; /* NULL: malloc */
     int signals;                   /* the signalfd */
     int64_t started_ms;
+    bool is_resized;     /* SIGWINCH has come since the last on_input */
     bool has_hinted;     /* the hint about a failed list was printed */
     bool is_interrupted; /* a signal ended the session */
     bool done;           /* ends session_run */
@@ -109,7 +113,7 @@ void session_block_signals(void);
 /* Runs the engine until `is_done` returns true, or until a signal. */
 ki_status session_wait(session *s, bool (*is_done)(void *user), void *user, ki_error *err);
 void session_end(session *s, int status);
-/* Reads the signals that have arrived. SIGINT and SIGTERM end the session; SIGCHLD only wakes the loop. */
+/* Reads the signals that have arrived. SIGINT and SIGTERM end the session; SIGCHLD and SIGWINCH wake the loop. */
 void session_take_signals(session *s);
 /* Returns the time limit of the first sync; 0: none. */
 int64_t session_allowed_ms(const session *s);
