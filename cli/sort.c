@@ -1,11 +1,13 @@
 /* sort.c: see sort.h. */
 #include "sort.h"
 
+#include "cli/lines/value.h"
+
 #include <kinformer-print/jsonpath.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yyjson.h>
 
 typedef enum rank {
     RANK_MISSING,
@@ -23,60 +25,6 @@ typedef struct sorted {
     double number;
     char *text; /* the value of a text or a quantity */
 } sorted;
-
-/* Converts a quantity ("1500m", "2Gi", "1e3", "-0.5") to a number. Returns false for anything else. */
-static bool read_quantity(const char *text, double *ret_value) {
-    static const struct {
-        const char *suffix;
-        double factor;
-    } units[] = { { "", 1 },
-                  { "n", 1e-9 },
-                  { "u", 1e-6 },
-                  { "m", 1e-3 },
-                  { "k", 1e3 },
-                  { "M", 1e6 },
-                  { "G", 1e9 },
-                  { "T", 1e12 },
-                  { "P", 1e15 },
-                  { "E", 1e18 },
-                  { "Ki", 1024.0 },
-                  { "Mi", 1048576.0 },
-                  { "Gi", 1073741824.0 },
-                  { "Ti", 1099511627776.0 },
-                  { "Pi", 1125899906842624.0 },
-                  { "Ei", 1152921504606846976.0 } };
-    char json[80];
-    const char *digits = text + (*text == '-' || *text == '+');
-    size_t size = strspn(digits, "0123456789.");
-    const char *suffix = digits + size;
-    double factor = 0;
-    if (size == 0 || size > 40 || strspn(digits, ".") == size)
-        return false;
-    if ((*suffix == 'e' || *suffix == 'E') && suffix[1]) { /* an exponent; "E" alone means exa */
-        const char *exponent = suffix + 1 + (suffix[1] == '-' || suffix[1] == '+');
-        size_t exponent_size = strspn(exponent, "0123456789");
-        if (exponent_size == 0 || exponent_size > 3 || exponent[exponent_size])
-            return false;
-        factor = 1;
-    }
-    for (size_t i = 0; i < sizeof units / sizeof units[0] && factor == 0; i++) {
-        if (strcmp(units[i].suffix, suffix) == 0)
-            factor = units[i].factor;
-    }
-    if (factor == 0)
-        return false;
-    size_t zeros = strspn(digits, "0");
-    if (zeros && (zeros == size || digits[zeros] == '.'))
-        zeros--;
-    snprintf(json, sizeof json, "%s%s%.*s%s%s", *text == '-' ? "-" : "", *digits == '.' ? "0" : "", (int)(size - zeros),
-             digits + zeros, digits[size - 1] == '.' ? "0" : "", factor == 1 ? suffix : "");
-    yyjson_doc *doc = yyjson_read(json, strlen(json), 0); /* strtod would depend on the locale */
-    bool is_number = yyjson_is_num(yyjson_doc_get_root(doc));
-    if (is_number)
-        *ret_value = yyjson_get_num(yyjson_doc_get_root(doc)) * factor;
-    yyjson_doc_free(doc);
-    return is_number;
-}
 
 /* Takes the first value and ends the search. */
 static bool keep_first_value(const ki_value *value, void *user) {
@@ -96,7 +44,7 @@ static bool keep_first_value(const ki_value *value, void *user) {
         break;
     case KI_VALUE_STRING:
         s->text = strdup(value->text);
-        s->rank = read_quantity(value->text, &s->number) ? RANK_NUMBER : RANK_TEXT;
+        s->rank = value_read_quantity(value->text, &s->number) ? RANK_NUMBER : RANK_TEXT;
         break;
     default:
         s->rank = RANK_NONE;

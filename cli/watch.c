@@ -313,9 +313,9 @@ static int read_columns(session *s) {
         say("watch", "%s", ki_error_message(&err));
         return EXIT_FAILED;
     }
-    if (s->done || filter_check(&w->filter, w->columns, s->target_count, message))
+    if (s->done || filter_check(&w->filter, (const ki_columns *const *)w->columns, s->target_count, message))
         return EXIT_OK;
-    say("watch", "%s", message);
+    say("watch", "--where: %s", message);
     return EXIT_USAGE;
 }
 
@@ -408,7 +408,7 @@ static const flag flags[] = {
     FLAG("only", 0, FLAG_TEXT, only, "NAME,...", "print only updates of these columns or fields: ready,status,image"),
     FLAG("where", 0, FLAG_TEXT, where, "NAME=VALUE,...",
          "print only objects with these values of columns or fields, before or after a change:\nstatus!=Running, "
-         "spec.nodeName=n1"),
+         "spec.nodeName=n1, node~eu-central, restarts>3, age<5m"),
     FLAG("changes-only", 0, FLAG_BOOL, changes_only, NULL, "do not print the initial objects"),
     FLAG("until-synced", 0, FLAG_BOOL, until_synced, NULL, "end once the initial objects are printed"),
     FLAG("memory", 0, FLAG_BOOL, memory, NULL, "print where the memory of the initial objects is, and end"),

@@ -2,6 +2,7 @@
 #include "filter.h"
 
 #include "cli/output.h"
+#include "value.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -37,22 +38,62 @@ static bool add_only(filter *f, char *word, char message[FILTER_MESSAGE_MAX]) {
     return true;
 }
 
-/* Parses "status!=Running", "node = n1", "node==n1". */
-static bool add_where(filter *f, char *word, char message[FILTER_MESSAGE_MAX]) {
-    char *sign = strchr(word, '=');
-    bool is_not = sign && sign > word && sign[-1] == '!';
-    if (!sign)
-        return fail(message, "--where: \"%.200s\" has no = or !=; write --where 'status!=Running'", word);
+/* ---- conditions ---- */
+
+static const struct {
+    const char *sign;
+    filter_operator is;
+} operators[] = { { "!=", FILTER_IS_NOT },    { ">=", FILTER_IS_AT_LEAST }, { "<=", FILTER_IS_AT_MOST },
+                  { "==", FILTER_IS },        { "=", FILTER_IS },           { "~", FILTER_CONTAINS },
+                  { ">", FILTER_IS_GREATER }, { "<", FILTER_IS_LESS } };
+
+/* Returns the index in `operators` of the sign at `text`; their number if there is none. */
+static size_t operator_at(const char *text) {
+    const size_t count = sizeof operators / sizeof operators[0];
+    size_t i = 0;
+    while (i < count && strncmp(text, operators[i].sign, strlen(operators[i].sign)) != 0)
+        i++;
+    return i;
+}
+
+const char *filter_find_operator(const char *text) {
+    while (*text && operator_at(text) == sizeof operators / sizeof operators[0])
+        text++;
+    return *text ? text : NULL;
+}
+
+static bool needs_number(filter_operator is) {
+    return is >= FILTER_IS_LESS;
+}
+
+bool filter_add_condition(filter *f, char *word, char message[FILTER_MESSAGE_MAX]) {
+    const char *found = filter_find_operator(word);
+    if (!found)
+        return fail(message, "\"%.200s\" has no operator (= != ~ < > <= >=); write status!=Running", word);
     if (f->where_count == FILTER_MAX)
-        return fail(message, "--where: at most %d conditions", FILTER_MAX);
-    char *value = sign + 1 + (!is_not && sign[1] == '=');
-    sign[is_not ? -1 : 0] = '\0';
-    char *name = strip(word);
-    if (!*name)
-        return fail(message, "--where: a condition has no name; write --where 'status!=Running'");
-    f->where[f->where_count++] = (filter_condition){ .name = name, .value = strip(value), .is_not = is_not };
+        return fail(message, "at most %d conditions", FILTER_MAX);
+    size_t index = operator_at(found);
+    const char *sign = operators[index].sign;
+    char *at = word + (found - word);
+    filter_condition c = { .is = operators[index].is, .value = strip(at + strlen(sign)) };
+    *at = '\0';
+    c.name = strip(word);
+    if (!*c.name)
+        return fail(message, "a condition has no name; write status!=Running");
+    if (needs_number(c.is) && !*c.value)
+        return fail(message, "%.60s%s: a value is missing", c.name, sign);
+    if (needs_number(c.is) && value_of(c.value, false).kind >= VALUE_TEXT)
+        return fail(message, "%.60s%s%.60s: \"%.60s\" is no number, quantity or age", c.name, sign, c.value, c.value);
+    f->where[f->where_count++] = c;
     return true;
 }
+
+static bool add_where(filter *f, char *word, char message[FILTER_MESSAGE_MAX]) {
+    char text[FILTER_MESSAGE_MAX];
+    return filter_add_condition(f, word, text) || fail(message, "--where: %.480s", text);
+}
+
+/* ---- both flags ---- */
 
 static bool parse(filter *f, char *text, bool (*add)(filter *f, char *word, char *message), char *message) {
     char *rest = text, *word;
@@ -100,7 +141,7 @@ static void write_names(const ki_columns *columns, char text[FILTER_MESSAGE_MAX 
     make_lower(text);
 }
 
-bool filter_check(const filter *f, ki_columns *const *columns, size_t count, char message[FILTER_MESSAGE_MAX]) {
+bool filter_check(const filter *f, const ki_columns *const *columns, size_t count, char message[FILTER_MESSAGE_MAX]) {
     char names[FILTER_MESSAGE_MAX / 2];
     for (size_t i = 0; i < f->where_count; i++) {
         const char *name = f->where[i].name;
@@ -113,8 +154,7 @@ bool filter_check(const filter *f, ki_columns *const *columns, size_t count, cha
         if (is_found)
             continue;
         write_names(some, names);
-        return fail(message, "--where: there is no column \"%.60s\", but %s; a field is a path: spec.nodeName", name,
-                    names);
+        return fail(message, "there is no column \"%.60s\", but %s; a field is a path: spec.nodeName", name, names);
     }
     return true;
 }
@@ -148,49 +188,120 @@ bool filter_has_path(const filter *f, const ki_columns *columns, const char *pat
 
 /* ---- values ---- */
 
-/* Compares without regard to small and capital letters, and to the age in "1 (3s ago)". */
-static bool is_cell(const char *cell, const char *value) {
-    return strcasecmp(cell, value) == 0 ||
-           (row_size_without_age(cell) == strlen(value) && strncasecmp(cell, value, strlen(value)) == 0);
+/* Compares with the text of a cell, or with its first number if the other is no fraction. */
+static int order_of(const cell_value *left, const cell_value *right) {
+    cell_value part = { .kind = VALUE_NUMBER };
+    if (left->kind != VALUE_FRACTION || right->kind != VALUE_NUMBER)
+        return value_compare(left, right);
+    part.number = value_part(left);
+    return value_compare(&part, right);
 }
 
-static ki_status is_field(const ki_object *obj, const filter_condition *c, bool *ret_is, ki_error *err) {
-    ki_value value = KI_VALUE_INIT;
+static bool has_order(filter_operator is, int order) {
+    switch (is) {
+    case FILTER_IS_LESS:
+        return order < 0;
+    case FILTER_IS_AT_MOST:
+        return order <= 0;
+    case FILTER_IS_GREATER:
+        return order > 0;
+    case FILTER_IS_AT_LEAST:
+        return order >= 0;
+    default:
+        return order == 0;
+    }
+}
+
+/* Compares by value. `left` is of a column with durations if `is_duration`. */
+static bool compares(const filter_condition *c, cell_value left, bool is_duration) {
+    cell_value right = value_of(c->value, is_duration || left.kind == VALUE_DURATION);
+    if (right.kind == VALUE_DURATION && left.kind == VALUE_NUMBER) /* "5m" beside "10s" */
+        left = value_of(left.text, true);
+    bool is_part = left.kind == VALUE_FRACTION && right.kind == VALUE_NUMBER && needs_number(c->is);
+    if (left.kind >= VALUE_TEXT || (left.kind != right.kind && !is_part))
+        return false;
+    return has_order(c->is, order_of(&left, &right));
+}
+
+/* Returns true if "true" or "false" says of "1/2" whether all are ready. */
+static bool is_truth(const char *cell, const char *text) {
+    cell_value v = value_of(cell, false);
+    bool is_true = strcasecmp(text, "true") == 0;
+    if (v.kind != VALUE_FRACTION || (!is_true && strcasecmp(text, "false") != 0))
+        return false;
+    return is_true == (v.number >= 1 || value_part(&v) == strtod(strchr(cell, '/') + 1, NULL));
+}
+
+/* Returns true if a text fulfils a condition. */
+static bool holds(const filter_condition *c, const char *text, cell_value v, bool is_duration) {
+    if (c->is == FILTER_CONTAINS)
+        return strcasestr(text, c->value);
+    if (needs_number(c->is))
+        return compares(c, v, is_duration);
+    size_t size = row_size_without_age(text);
+    bool is = strcasecmp(text, c->value) == 0 || is_truth(text, c->value) ||
+              (size == strlen(c->value) && strncasecmp(text, c->value, size) == 0) ||
+              (v.kind == VALUE_NUMBER && compares(c, v, false));
+    return is != (c->is == FILTER_IS_NOT);
+}
+
+static bool holds_for_cell(const filter_condition *c, const filter_subject *s, size_t index) {
+    const ki_column *column = ki_columns_at(s->columns, index);
+    const char *cell = row_cell(s->cells, index);
+    bool is_duration = column && column_has_durations(column);
+    cell_value v = value_of(cell, is_duration);
+    if (column && v.kind == VALUE_DURATION && column_is_age(column))
+        v.number += (double)s->elapsed_ms / 1000;
+    if (column && s->age_ms >= 0 && strcmp(column->name, "Age") == 0)
+        v = (cell_value){ .kind = VALUE_DURATION, .number = (double)s->age_ms / 1000, .text = cell };
+    return holds(c, cell, v, is_duration);
+}
+
+static ki_status holds_for_field(const filter_condition *c, const ki_object *obj, bool *ret_holds, ki_error *err) {
+    ki_value field = KI_VALUE_INIT;
     char number[32];
     const char *text = number;
-    ki_status status = ki_object_field(obj, c->name, &value, err);
+    ki_status status = ki_object_field(obj, c->name, &field, err);
     if (status == KI_ERR_NO_MEMORY)
         return status;
     number[0] = '\0'; /* no such field */
-    if (!status && value.type == KI_VALUE_INT)
-        snprintf(number, sizeof number, "%lld", (long long)value.integer);
-    else if (!status && value.type == KI_VALUE_DOUBLE)
-        snprintf(number, sizeof number, "%g", value.number);
-    else if (!status && value.type == KI_VALUE_BOOL)
-        text = value.boolean ? "true" : "false";
-    else if (!status && value.type != KI_VALUE_NULL)
-        text = value.text;
-    *ret_is = strcasecmp(text, c->value) == 0;
-    ki_value_clear(&value);
+    if (!status && field.type == KI_VALUE_INT)
+        snprintf(number, sizeof number, "%lld", (long long)field.integer);
+    else if (!status && field.type == KI_VALUE_DOUBLE)
+        snprintf(number, sizeof number, "%g", field.number);
+    else if (!status && field.type == KI_VALUE_BOOL)
+        text = field.boolean ? "true" : "false";
+    else if (!status && field.type != KI_VALUE_NULL)
+        text = field.text;
+    *ret_holds = holds(c, text, value_of(text, false), false);
+    ki_value_clear(&field);
+    return KI_OK;
+}
+
+ki_status filter_matches(const filter *f, const filter_subject *s, bool *ret_passes, ki_error *err) {
+    bool passes = true;
+    for (size_t i = 0; i < f->where_count && passes; i++) {
+        const filter_condition *c = &f->where[i];
+        size_t column = column_named(s->columns, c->name);
+        ki_status status = KI_OK;
+        if (column < ki_columns_count(s->columns) || !strchr(c->name, '.'))
+            passes = holds_for_cell(c, s, column);
+        else
+            status = holds_for_field(c, s->obj, &passes, err);
+        if (status)
+            return status;
+    }
+    *ret_passes = passes;
     return KI_OK;
 }
 
 ki_status filter_passes(const filter *f, const ki_columns *columns, const ki_object *obj, int64_t now_ms,
                         bool *ret_passes, ki_error *err) {
     row cells = { .text = NULL };
+    const filter_subject subject = { .columns = columns, .cells = &cells, .obj = obj, .age_ms = -1 };
     ki_status status = f->where_count ? row_read(&cells, columns, obj, now_ms, err) : KI_OK;
-    bool passes = true;
-    for (size_t i = 0; i < f->where_count && passes && !status; i++) {
-        const filter_condition *c = &f->where[i];
-        size_t column = column_named(columns, c->name);
-        bool is = false;
-        if (column < ki_columns_count(columns) || !strchr(c->name, '.'))
-            is = is_cell(row_cell(&cells, column), c->value);
-        else
-            status = is_field(obj, c, &is, err);
-        passes = is != c->is_not;
-    }
+    if (!status)
+        status = filter_matches(f, &subject, ret_passes, err);
     row_clear(&cells);
-    *ret_passes = passes;
     return status;
 }

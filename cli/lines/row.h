@@ -25,7 +25,8 @@ bool row_has_value(const row *r, size_t index);
 /* Returns the size of a cell without its age: 1 for "1 (3s ago)". */
 size_t row_size_without_age(const char *cell);
 
-/* Returns the index of a column, by its name with small or capital letters; the number of columns if there is none. */
+/* Returns the index of a column, by its name with small or capital letters, also with "-" for a blank ("last-seen");
+ * the number of columns if there is none. */
 size_t column_named(const ki_columns *columns, const char *name);
 /* Returns the index of the column that says how an object is: Status, Phase or Ready; the number of columns if there is
  * none. */

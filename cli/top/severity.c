@@ -1,0 +1,86 @@
+/* severity.c: see severity.h. */
+#include "severity.h"
+
+#include <string.h>
+
+/* Words by their begin or end: of nodes, jobs, namespaces, volumes, conditions of any kind. */
+static const struct {
+    const char *word;
+    severity severity;
+} words[] = {
+    { "Running", SEVERITY_GOOD },
+    { "Ready", SEVERITY_GOOD },
+    { "Succeeded", SEVERITY_GOOD },
+    { "Completed", SEVERITY_GOOD },
+    { "Complete", SEVERITY_GOOD },
+    { "Active", SEVERITY_GOOD },
+    { "Bound", SEVERITY_GOOD },
+    { "Available", SEVERITY_GOOD },
+    { "Healthy", SEVERITY_GOOD },
+    { "Approved,Issued", SEVERITY_GOOD },
+    { "True", SEVERITY_GOOD },
+    { "Pending", SEVERITY_WAITING },
+    { "ContainerCreating", SEVERITY_WAITING },
+    { "PodInitializing", SEVERITY_WAITING },
+    { "SchedulingGated", SEVERITY_WAITING },
+    { "Terminating", SEVERITY_WAITING },
+    { "Released", SEVERITY_WAITING },
+    { "Suspended", SEVERITY_WAITING },
+    { "Progressing", SEVERITY_WAITING },
+    { "Ready,SchedulingDisabled", SEVERITY_WAITING },
+    { "False", SEVERITY_WAITING },
+    { "Failed", SEVERITY_BAD },
+    { "Error", SEVERITY_BAD },
+    { "Lost", SEVERITY_BAD },
+    { "Unknown", SEVERITY_BAD },
+    { "Degraded", SEVERITY_BAD },
+    { "Denied", SEVERITY_BAD },
+};
+
+static bool has_column(const ki_columns *columns, const char *name) {
+    return column_named(columns, name) < ki_columns_count(columns);
+}
+
+/* Returns true for "Init:0/2"; "Init:Error" is none. */
+static bool is_init_progress(const char *status) {
+    size_t done = strncmp(status, "Init:", 5) == 0 ? strspn(status + 5, "0123456789") : 0;
+    return done && status[5 + done] == '/';
+}
+
+static severity severity_of_word(const ki_columns *columns, const char *status) {
+    if (!*status)
+        return SEVERITY_PLAIN;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(words[i].word, status) == 0)
+            return words[i].severity;
+    }
+    if (strncmp(status, "NotReady", 8) == 0) /* a node, or what has no status but the column Ready */
+        return has_column(columns, "Status") ? SEVERITY_BAD : SEVERITY_WAITING;
+    if (strncmp(status, "Warning ", 8) == 0) /* an Event */
+        return SEVERITY_WAITING;
+    if (is_init_progress(status))
+        return SEVERITY_WAITING;
+    bool is_pod = columns_have_ready(columns) && has_column(columns, "Restarts");
+    return is_pod ? SEVERITY_BAD : SEVERITY_PLAIN;
+}
+
+severity severity_of(const ki_columns *columns, const condition *one) {
+    severity of = severity_of_word(columns, one->status);
+    bool has_ended = strcmp(one->status, "Completed") == 0 || strcmp(one->status, "Succeeded") == 0;
+    if (columns_have_ready(columns) && !one->is_ready && !has_ended && of < SEVERITY_WAITING)
+        return SEVERITY_WAITING;
+    return of;
+}
+
+severity severity_of_all(const ki_columns *columns, const tally *t) {
+    severity worst = SEVERITY_GOOD;
+    for (size_t i = 0; i < t->count && worst < SEVERITY_BAD; i++) {
+        condition one = t->rows[i].of;
+        if (!t->rows[i].count)
+            continue;
+        one.is_ready = t->rows[i].ready == t->rows[i].count;
+        severity of = severity_of(columns, &one);
+        worst = of > worst ? of : worst;
+    }
+    return worst;
+}
