@@ -164,7 +164,15 @@ type watchedLines struct {
 }
 
 // start starts the program and waits for a line that begins with first: its list is printed.
-func (w *watchedLines) start(ctx context.Context, h *harness, name, first string, argv ...string) (err error) {
+func (w *watchedLines) start(ctx context.Context, h *harness, name, first string, argv ...string) error {
+	if err := w.startRaw(h, name, argv...); err != nil {
+		return err
+	}
+	_, err := w.words.await(ctx, w.process, first)
+	return err
+}
+
+func (w *watchedLines) startRaw(h *harness, name string, argv ...string) (err error) {
 	w.words = newLines()
 	add := func(text []byte) {
 		w.mu.Lock()
@@ -172,11 +180,58 @@ func (w *watchedLines) start(ctx context.Context, h *harness, name, first string
 		w.mu.Unlock()
 		w.words.addLine(text)
 	}
-	if w.process, err = h.start(name, add, argv...); err != nil {
-		return err
-	}
-	_, err = w.words.await(ctx, w.process, first)
+	w.process, err = h.start(name, add, argv...)
 	return err
+}
+
+// awaitRaw waits until this many lines match.
+func (w *watchedLines) awaitRaw(ctx context.Context, pattern *regexp.Regexp, count int) error {
+	for {
+		w.words.mu.Lock()
+		updated := w.words.updated
+		w.words.mu.Unlock()
+		if w.size(pattern, count) >= 0 {
+			return nil
+		}
+		select {
+		case <-updated:
+		case <-w.process.ended:
+			return fmt.Errorf("%s exited without %d lines like %s: %w", w.process.name, count, pattern, w.process.err)
+		case <-ctx.Done():
+			return fmt.Errorf("%s has not %d lines like %s: %w", w.process.name, count, pattern, ctx.Err())
+		}
+	}
+}
+
+func (w *watchedLines) hasWithin(ctx context.Context, pattern *regexp.Regexp, time time.Duration) bool {
+	limited, cancel := context.WithTimeout(ctx, time)
+	defer cancel()
+	return w.awaitRaw(limited, pattern, 1) == nil
+}
+
+// size returns the number of lines up to the one that matches as the count-th; -1 if there are fewer.
+func (w *watchedLines) size(pattern *regexp.Regexp, count int) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, line := range w.raw {
+		if pattern.MatchString(line) {
+			count--
+		}
+		if count == 0 {
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// killed ends the program, and returns its lines from the one with begin to the one that matches as the count-th.
+func (w *watchedLines) killed(begin string, last *regexp.Regexp, count int) string {
+	w.process.kill()
+	size := max(w.size(last, count), 0)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	from := slices.IndexFunc(w.raw[:size], func(line string) bool { return strings.Contains(line, begin) })
+	return strings.Join(w.raw[max(from, 0):size], "\n")
 }
 
 var age = regexp.MustCompile(`\b\d+s\b`)

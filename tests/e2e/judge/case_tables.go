@@ -2,9 +2,18 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
+	"syscall"
+	"time"
 )
 
 var tableCases = []testCase{
@@ -22,6 +31,7 @@ var tableCases = []testCase{
 		}
 		return getTables(ctx, s.kubectl, "--server", s.url)
 	}},
+	{name: "command-lines", kinformerOnly: true, deadline: 15 * time.Minute, run: commandLines},
 }
 
 const tableDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"tables.furniture.example.com"},"spec":{
@@ -179,4 +189,221 @@ func compareTable(ctx context.Context, k kubectl, words, connection []string) (s
 		}
 		return "", nil
 	}
+}
+
+// ---- the command lines of command-lines.txt ----
+
+// commandLine is one of command-lines.txt. The output differs from kubectl's for a reason; "": it is equal.
+type commandLine struct{ text, reason string }
+
+func readCommandLines(name string) (all []commandLine, err error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		reason, isReason := strings.CutPrefix(line, "    differs: ")
+		switch {
+		case line == "" || line[0] == '#':
+		case isReason && len(all) > 0 && reason != "":
+			all[len(all)-1].reason = reason
+		case line[0] == ' ':
+			return nil, fmt.Errorf("%s: neither a command line nor a reason: %q", name, line)
+		default:
+			all = append(all, commandLine{text: line})
+		}
+	}
+	return all, nil
+}
+
+var shellWord = regexp.MustCompile(`(?:'[^']*'|"[^"]*"|[^\s'"])+`)
+
+// arguments splits the line as a shell does, where it has no backslashes and no variables.
+func (l commandLine) arguments() (words []string) {
+	for _, word := range shellWord.FindAllString(l.text, -1) {
+		words = append(words, regexp.MustCompile(`'[^']*'|"[^"]*"`).ReplaceAllStringFunc(word, func(quoted string) string {
+			return quoted[1 : len(quoted)-1]
+		}))
+	}
+	return words
+}
+
+func (l commandLine) isWatch() bool {
+	return slices.ContainsFunc(l.arguments(), func(word string) bool { return word == "-w" || word == "--watch" || word == "--watch-only" })
+}
+
+// lineFiles are in the working directory of the command lines.
+var lineFiles = map[string]string{
+	"runs.yaml": "apiVersion: v1\nkind: Pod\nmetadata:\n  name: runs\n",
+	"two.json": `{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Service","metadata":{"name":"plain"}},` +
+		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"}}]}`,
+	"columns.txt":    "NAME             PHASE\n.metadata.name   .status.phase\n",
+	"names.jsonpath": "{range .items[*]}{.metadata.name}{\"\\n\"}{end}",
+}
+
+// lineStage is where the command lines run: a directory with files, and a kubeconfig whose namespace is tables.
+type lineStage struct {
+	h               *harness
+	k               kubectl
+	dir, kubeconfig string
+	watches         int
+}
+
+// commandLines runs each line of command-lines.txt with kubectl and with kinformer.
+func commandLines(ctx context.Context, h *harness) error {
+	s, err := h.ownServer(ctx)
+	if err != nil {
+		return err
+	}
+	stage := lineStage{h: h, k: h.kubectl(s), dir: filepath.Join(h.caseDir, "lines"), kubeconfig: s.file("kubeconfig-admin")}
+	if err := errors.Join(os.MkdirAll(stage.dir, 0o700), makeTables(ctx, stage.k)); err != nil {
+		return err
+	}
+	for name, text := range lineFiles {
+		if err := os.WriteFile(filepath.Join(stage.dir, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	if err := stage.k.runAll(ctx, "config set-context --current --namespace=tables"); err != nil {
+		return err
+	}
+	all, err := readCommandLines(filepath.Join(h.clients, "../e2e/command-lines.txt"))
+	if err != nil {
+		return err
+	}
+	var wrong []string
+	equal := 0
+	for _, line := range all {
+		difference, err := stage.difference(ctx, line)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", line.text, err)
+		case difference == "" && line.reason != "":
+			wrong = append(wrong, line.text+": is equal; remove the reason")
+		case difference != "" && line.reason == "":
+			wrong = append(wrong, line.text+": "+difference)
+		case difference == "":
+			equal++
+		}
+	}
+	fmt.Printf("# command-lines: %d command lines: %d print what kubectl prints, %d do not, for a reason\n", len(all), equal, len(all)-equal-len(wrong))
+	return report("command lines compared with kubectl", wrong)
+}
+
+// difference returns how kinformer's output differs from kubectl's; "" if it does not.
+func (s *lineStage) difference(ctx context.Context, line commandLine) (string, error) {
+	if line.isWatch() {
+		return s.watchDifference(ctx, line)
+	}
+	want, err := s.run(ctx, s.k.argv()[0], line)
+	for err == nil {
+		var got, again lineOutput
+		if got, err = s.run(ctx, s.h.kinformer, line); err != nil || want.difference(got) == "" {
+			break
+		}
+		if again, err = s.run(ctx, s.k.argv()[0], line); err == nil && again.out == want.out {
+			return want.difference(got), nil
+		}
+		want = again // an age has changed meanwhile
+	}
+	return "", err
+}
+
+// lineOutput is what a program printed, and whether it failed.
+type lineOutput struct {
+	out, messages string
+	failed        bool
+}
+
+func (s *lineStage) run(ctx context.Context, program string, line commandLine) (lineOutput, error) {
+	command := exec.CommandContext(ctx, program, line.arguments()...)
+	command.Env = append(childEnvironment(), "KUBECONFIG="+s.kubeconfig, "KUBECACHEDIR="+filepath.Join(s.dir, "cache"))
+	command.Dir = s.dir
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	var out, messages bytes.Buffer
+	command.Stdout, command.Stderr = &out, &messages
+	err := command.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() > 0 {
+		err = nil
+	}
+	return lineOutput{out.String(), messages.String(), exit != nil}, err
+}
+
+// difference compares kubectl's output with kinformer's, which may say more on standard error.
+func (want lineOutput) difference(got lineOutput) string {
+	if got.out != want.out {
+		return firstDifference(got.out, want.out)
+	}
+	if got.failed != want.failed {
+		return fmt.Sprintf("fails: %t, wanted %t: %s", got.failed, want.failed, strings.TrimSpace(want.messages+got.messages))
+	}
+	said := strings.Split(strings.ReplaceAll(got.messages, "kinformer get: ", ""), "\n")
+	for _, message := range strings.Split(want.messages, "\n") {
+		if !slices.Contains(said, strings.TrimPrefix(message, "error: ")) {
+			return fmt.Sprintf("does not say %.200q, but %.200q", message, got.messages)
+		}
+	}
+	return ""
+}
+
+// watchDifference runs the line of both while ConfigMaps change in a namespace of its own. Of --watch-only it compares what follows a change
+// that both have printed.
+func (s *lineStage) watchDifference(ctx context.Context, line commandLine) (string, error) {
+	s.watches++
+	namespace := fmt.Sprintf("lines-%d", s.watches)
+	change := func(lines ...string) error {
+		for i := range lines {
+			lines[i] += " -n " + namespace
+		}
+		return s.k.runAll(ctx, lines...)
+	}
+	if err := errors.Join(s.k.runAll(ctx, "create namespace "+namespace), change("create configmap w", "label configmap w n=1")); err != nil {
+		return "", err
+	}
+	words := append(line.arguments(), "-n", namespace, "--kubeconfig", s.kubeconfig)
+	var want, got watchedLines
+	first := regexp.MustCompile(`\bw\b`)
+	if strings.Contains(line.text, "--watch-only") {
+		first = nil
+	}
+	if err := errors.Join(want.startRaw(s.h, "kubectl-"+namespace, append([]string{s.k.argv()[0]}, words...)...),
+		got.startRaw(s.h, "kinformer-"+namespace, append([]string{s.h.kinformer}, words...)...)); err != nil {
+		return "", err
+	}
+	begin := ""
+	for i := 0; first == nil; i++ {
+		begin = fmt.Sprintf("begin-%d", i)
+		if err := change("create configmap " + begin); err != nil {
+			return "", err
+		}
+		pattern := regexp.MustCompile(begin)
+		if want.hasWithin(ctx, pattern, time.Second) && got.hasWithin(ctx, pattern, time.Second) {
+			first = pattern
+		}
+	}
+	last := regexp.MustCompile(`\bend\b`)
+	count := 1
+	if regexp.MustCompile(`configmap[ /]w\b|metadata.name=w`).MatchString(line.text) {
+		last, count = regexp.MustCompile(`\bw\b`), 5 // the object of the list, and four changes
+	}
+	if err := want.awaitRaw(ctx, first, 1); err != nil {
+		return "", err
+	}
+	if err := got.awaitRaw(ctx, first, 1); err != nil {
+		want.process.kill()
+		got.process.kill()
+		return err.Error(), nil
+	}
+	if err := change("label configmap w n=2 --overwrite", "create configmap a-much-longer-name --from-literal=a=1", "label configmap w n=1 --overwrite",
+		"annotate configmap w a=b", "delete configmap a-much-longer-name w --now", "create configmap last", "label configmap last n=1",
+		"create configmap end", "label configmap end n=1"); err != nil {
+		return "", err
+	}
+	err := errors.Join(want.awaitRaw(ctx, last, count), got.awaitRaw(ctx, last, count))
+	wanted, printed := want.killed(begin, last, count), got.killed(begin, last, count)
+	if err != nil || printed == wanted {
+		return "", err
+	}
+	return firstDifference(printed, wanted), nil
 }
