@@ -26,6 +26,13 @@ typedef struct option_list {
     size_t count;
 } option_list;
 
+/* A flag that is true or false, or not given. */
+typedef enum choice {
+    CHOICE_NONE,
+    CHOICE_FALSE,
+    CHOICE_TRUE
+} choice;
+
 /* The values of all flags. Strings are borrowed from the command line. */
 typedef struct options {
     const char *arguments[MAX_ARGUMENTS + 1]; /* ended by NULL */
@@ -75,6 +82,7 @@ typedef struct options {
     const char *subresource;
     option_list files;
     bool output_watch_events;
+    choice show_events;
     const char *exec;
     const char *metrics;
     bool wait;
@@ -149,6 +157,7 @@ typedef struct cli_command {
 
 extern const cli_command command_watch;
 extern const cli_command command_get;
+extern const cli_command command_describe;
 extern const cli_command command_doctor;
 extern const cli_command command_gen;
 extern const cli_command command_serve;

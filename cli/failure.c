@@ -134,3 +134,60 @@ void failure_print(session *s, const ki_resource *resource, const ki_error *caus
         (void)failure_remedy(s, resource, cause, needs);
     say(s->command, "run kinformer doctor to find the cause; --wait tries again until the list succeeds%s", needs);
 }
+
+/* ---- what is not there ---- */
+
+/* Returns true if the named object is not in the cache. A server that ignores field selectors sends others. */
+static bool is_missing(const target *t) {
+    const char *namespace_name = session_namespace(t);
+    ki_object *obj = NULL;
+    ki_status status = ki_lister_get(t->informer, namespace_name, t->name, &obj, NULL);
+    ki_object_unref(obj);
+    return status == KI_ERR_NOT_FOUND;
+}
+
+/* Prints a name quoted as the server quotes it. */
+static void print_quoted(const char *name) {
+    char text[2] = "";
+    const char *rest = name;
+    if (!strpbrk(name, "\\\"")) {
+        print_safe(stderr, name);
+        return;
+    }
+    for (; *rest; rest++) {
+        text[0] = *rest;
+        if (*rest == '\\' || *rest == '"')
+            fputc('\\', stderr);
+        print_safe(stderr, text);
+    }
+}
+
+size_t failure_count_missing(const session *s) {
+    size_t missing = 0;
+    for (size_t i = 0; i < s->target_count; i++) {
+        const target *t = &s->targets[i];
+        missing += t->name && t->synced && is_missing(t);
+    }
+    return missing;
+}
+
+void failure_print_missing(const session *s) {
+    show_progress(NULL);
+    for (size_t i = 0; i < s->target_count; i++) {
+        const target *t = &s->targets[i];
+        if (!t->name || !t->synced || !is_missing(t))
+            continue;
+        fprintf(stderr, "Error from server (NotFound): %s%s%s \"", t->resource.plural, *t->resource.group ? "." : "",
+                t->resource.group);
+        print_quoted(t->name);
+        fprintf(stderr, "\" not found\n");
+    }
+}
+
+void failure_print_empty(const session *s) {
+    const options *o = s->options;
+    if (!s->targets[0].resource.namespaced || o->all_namespaces)
+        fprintf(stderr, "No resources found\n");
+    else
+        fprintf(stderr, "No resources found in %s namespace.\n", ki_config_namespace(s->config));
+}

@@ -28,6 +28,12 @@ void failure_print(session *s, const ki_resource *resource, const ki_error *caus
  * For a missing permission the verbs that suffice. Returns `text`. */
 const char *failure_remedy(const session *s, const ki_resource *resource, const ki_error *cause,
                            char text[FAILURE_REMEDY_MAX]);
+/* Returns how many names the synced caches lack. */
+size_t failure_count_missing(const session *s);
+/* Prints on stderr which names do not exist. */
+void failure_print_missing(const session *s);
+/* Prints on stderr that there are no objects. */
+void failure_print_empty(const session *s);
 /* Returns the exit status of a command that this failure ends. */
 int failure_status(const ki_error *cause);
 

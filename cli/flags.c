@@ -141,6 +141,10 @@ static bool parse_duration(const char *text, int64_t *ret_ms) {
     return true;
 }
 
+static bool takes_value(const flag *f) {
+    return f->type != FLAG_BOOL && f->type != FLAG_CHOICE;
+}
+
 static bool set(const cli_command *command, const flag *f, const char *text, options *o) {
     char *place = (char *)o + f->place;
     switch (f->type) {
@@ -151,6 +155,11 @@ static bool set(const cli_command *command, const flag *f, const char *text, opt
             *(bool *)(void *)place = false;
         else
             break;
+        return true;
+    case FLAG_CHOICE:
+        if (text && strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
+            break;
+        *(choice *)(void *)place = text && strcmp(text, "false") == 0 ? CHOICE_FALSE : CHOICE_TRUE;
         return true;
     case FLAG_TEXT:
         *(const char **)(void *)place = text;
@@ -184,7 +193,7 @@ static bool set(const cli_command *command, const flag *f, const char *text, opt
     }
     fprintf(stderr, "kinformer %s: --%s=%s: %s expected\n", command->name, f->name, text,
             f->type == FLAG_DURATION ? "a duration such as 30s or 5m"
-            : f->type == FLAG_BOOL   ? "true or false"
+            : !takes_value(f)        ? "true or false"
                                      : "a number");
     return false;
 }
@@ -229,7 +238,7 @@ static bool is_level(const flag *f, const char *word) {
  * failure. */
 static int take_value(const cli_command *command, const flag *f, const char *value, char **words, int left,
                       options *o) {
-    if (value || f->type == FLAG_BOOL || (f->type == FLAG_LEVEL && !is_level(f, left > 1 ? words[1] : NULL)))
+    if (value || !takes_value(f) || (f->type == FLAG_LEVEL && !is_level(f, left > 1 ? words[1] : NULL)))
         return set(command, f, value, o) ? 1 : 0;
     if (left < 2) {
         fprintf(stderr, "kinformer %s: --%s needs a value: --%s %s\n", command->name, f->name, f->name, f->value);
@@ -261,7 +270,7 @@ static int parse_short(const cli_command *command, const flag_list *list, char *
                         command->name);
             return 0;
         }
-        bool is_alone = f->type == FLAG_BOOL || (f->type == FLAG_LEVEL && !(at[1] >= '0' && at[1] <= '9'));
+        bool is_alone = !takes_value(f) || (f->type == FLAG_LEVEL && !(at[1] >= '0' && at[1] <= '9'));
         if (is_alone && at[1] && at[1] != '=') { /* other flags follow */
             if (!set(command, f, NULL, o))
                 return 0;
@@ -313,12 +322,12 @@ static int count_arguments(const flag_list *list, const char *word) {
     bool is_long = word[1] == '-';
     size_t size = is_long ? strcspn(word + 2, "=") : 1;
     const flag *f = is_long ? find_long(list, word + 2, size) : find_short(list, word[1]);
-    while (f && !is_long && f->type == FLAG_BOOL && word[2] && word[2] != '=')
+    while (f && !is_long && !takes_value(f) && word[2] && word[2] != '=')
         f = find_short(list, (++word)[1]); /* several flags in one word */
     if (!f)
         return 0;
     bool has_value = is_long ? word[2 + size] == '=' : word[2] != '\0';
-    return f->type == FLAG_BOOL || f->type == FLAG_LEVEL || has_value ? 1 : 2;
+    return !takes_value(f) || f->type == FLAG_LEVEL || has_value ? 1 : 2;
 }
 
 int flags_count_arguments(const char *word) {

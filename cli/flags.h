@@ -9,6 +9,7 @@
 typedef enum flag_type {
     FLAG_END = 0,
     FLAG_BOOL,    /* bool */
+    FLAG_CHOICE,  /* choice: as FLAG_BOOL, and CHOICE_NONE without the flag */
     FLAG_LEVEL,   /* bool: true without a value, and for kubectl's levels above 0: -v=6 */
     FLAG_TEXT,    /* const char * */
     FLAG_LIST,    /* option_list; each use adds a value */

@@ -17,62 +17,6 @@ typedef struct get {
     ki_columns *columns[TARGETS_MAX]; /* columns of the table */
 } get;
 
-/* Returns true if the named object is not in the cache. A server that ignores field selectors sends others. */
-static bool is_missing(const target *t) {
-    const char *namespace_name = session_namespace(t);
-    ki_object *obj = NULL;
-    ki_status status = ki_lister_get(t->informer, namespace_name, t->name, &obj, NULL);
-    ki_object_unref(obj);
-    return status == KI_ERR_NOT_FOUND;
-}
-
-/* Prints a name quoted as the server quotes it. */
-static void print_quoted(const char *name) {
-    char text[2] = "";
-    const char *rest = name;
-    if (!strpbrk(name, "\\\"")) {
-        print_safe(stderr, name);
-        return;
-    }
-    for (; *rest; rest++) {
-        text[0] = *rest;
-        if (*rest == '\\' || *rest == '"')
-            fputc('\\', stderr);
-        print_safe(stderr, text);
-    }
-}
-
-static size_t count_missing(const session *s) {
-    size_t missing = 0;
-    for (size_t i = 0; i < s->target_count; i++) {
-        const target *t = &s->targets[i];
-        missing += t->name && t->synced && is_missing(t);
-    }
-    return missing;
-}
-
-/* Prints which of the names do not exist. */
-static void say_not_found(const session *s) {
-    show_progress(NULL);
-    for (size_t i = 0; i < s->target_count; i++) {
-        const target *t = &s->targets[i];
-        if (!t->name || !t->synced || !is_missing(t))
-            continue;
-        fprintf(stderr, "Error from server (NotFound): %s%s%s \"", t->resource.plural, *t->resource.group ? "." : "",
-                t->resource.group);
-        print_quoted(t->name);
-        fprintf(stderr, "\" not found\n");
-    }
-}
-
-static void say_nothing_found(const session *s) {
-    const options *o = s->options;
-    if (!s->targets[0].resource.namespaced || o->all_namespaces)
-        fprintf(stderr, "No resources found\n");
-    else
-        fprintf(stderr, "No resources found in %s namespace.\n", ki_config_namespace(s->config));
-}
-
 /* Prints the objects. Returns EXIT_FAILED, with a message, on failure. */
 static int print_objects(get *g, size_t *ret_count) {
     ki_error err = KI_ERROR_INIT;
@@ -88,7 +32,7 @@ static int print_all(get *g) {
     session *s = &g->session;
     const options *o = s->options;
     format shown = g->printer.format;
-    size_t count = 0, missing = count_missing(s);
+    size_t count = 0, missing = failure_count_missing(s);
     bool is_failure = missing && !o->ignore_not_found;
     bool prints_list = !o->watch_only &&
                        (missing < s->target_count || (is_failure && !session_is_single(s))); /* can be an empty List */
@@ -96,11 +40,11 @@ static int print_all(get *g) {
         return EXIT_FAILED;
     if (!count && !s->targets[0].name && !o->quiet && !o->ignore_not_found && !o->watch &&
         (shown == FORMAT_LINE || shown == FORMAT_WIDE))
-        say_nothing_found(s);
+        failure_print_empty(s);
     if (!output_flush())
         return output_status();
     if (is_failure)
-        say_not_found(s);
+        failure_print_missing(s);
     return is_failure ? EXIT_FAILED : EXIT_OK;
 }
 

@@ -308,6 +308,17 @@ static ki_status print_tables(listing *l, const ki_object_list *lists, const cha
     return status;
 }
 
+ki_status listing_read(const target *t, ki_object_list *ret_list, ki_error *err) {
+    char *fields = t->name ? session_name_selector(t->name) : NULL;
+    if (t->name && !fields)
+        return KI_ERR_NO_MEMORY;
+    ki_status status = ki_lister_list(t->informer, NULL, NULL, fields, ret_list, err); /* a server can ignore fields */
+    free(fields);
+    if (!status && ret_list->count)
+        qsort(ret_list->objects, ret_list->count, sizeof *ret_list->objects, by_namespace_and_name);
+    return status;
+}
+
 /* Prints the objects of each resource, sorted by namespace and name or by --sort-by. */
 static ki_status print_lists(listing *l, ki_object_list *lists, size_t *count, ki_error *err) {
     const session *s = l->session;
@@ -316,17 +327,10 @@ static ki_status print_lists(listing *l, ki_object_list *lists, size_t *count, k
     ki_object_list all = { 0 };
     ki_status status = KI_OK;
     for (size_t i = 0; i < s->target_count && !status; i++) {
-        ki_object_list *list = &lists[i];
         if (!s->targets[i].synced)
             continue;
-        char *fields = s->targets[i].name ? session_name_selector(s->targets[i].name) : NULL;
-        if (s->targets[i].name && !fields)
-            return KI_ERR_NO_MEMORY;
-        status = ki_lister_list(s->targets[i].informer, NULL, NULL, fields, list, err); /* a server can ignore fields */
-        free(fields);
-        if (!status && list->count)
-            qsort(list->objects, list->count, sizeof *list->objects, by_namespace_and_name);
-        *count += status ? 0 : list->count;
+        status = listing_read(&s->targets[i], &lists[i], err);
+        *count += status ? 0 : lists[i].count;
     }
     if (status || is_table)
         return status ? status : print_tables(l, lists, sort_by, err);

@@ -7,6 +7,8 @@
 #include "printer.h"
 #include "session.h"
 
+/* Lists the objects of a target that has synced, sorted by namespace and name. The caller frees the list. */
+ki_status listing_read(const target *t, ki_object_list *ret_list, ki_error *err);
 /* Prints all objects on stdout. `columns`: those of each target, for tables. On failure, a part of
  * them can have been printed. `*ret_count`: the number of objects. */
 ki_status listing_print(const session *s, printer *p, ki_columns *const *columns, size_t *ret_count, ki_error *err);

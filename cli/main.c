@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static const cli_command *const commands[] = { &command_watch,   &command_get,        &command_doctor,
-                                               &command_gen,     &command_serve,      &command_demo,
-                                               &command_version, &command_completion, &command_man };
+static const cli_command *const commands[] = { &command_watch,      &command_get,   &command_describe, &command_doctor,
+                                               &command_gen,        &command_serve, &command_demo,     &command_version,
+                                               &command_completion, &command_man };
 enum {
     COMMANDS = sizeof commands / sizeof commands[0]
 };
@@ -48,10 +48,9 @@ static const cli_command *find(const char *name) {
 
 /* Returns true for a kubectl command that kinformer does not have. */
 static bool is_kubectl_command(const char *name) {
-    static const char *const kubectl_commands[] = { "annotate", "api-resources", "apply", "create",  "delete",
-                                                    "describe", "edit",          "exec",  "explain", "expose",
-                                                    "label",    "logs",          "patch", "replace", "rollout",
-                                                    "run",      "scale",         "wait" };
+    static const char *const kubectl_commands[] = { "annotate", "api-resources", "apply",  "create", "delete", "edit",
+                                                    "exec",     "explain",       "expose", "label",  "logs",   "patch",
+                                                    "replace",  "rollout",       "run",    "scale",  "wait" };
     for (size_t i = 0; i < sizeof kubectl_commands / sizeof *kubectl_commands; i++) {
         if (strcmp(name, kubectl_commands[i]) == 0)
             return true;

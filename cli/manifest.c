@@ -103,7 +103,7 @@ int manifest_add_targets(session *s, manifest **ret_manifest) {
     for (size_t i = 0; i < files->count && !status; i++) {
         bool is_url = strncmp(files->items[i], "http://", 7) == 0 || strncmp(files->items[i], "https://", 8) == 0;
         if (is_url)
-            say(s->command, "-f %s: pipe it: curl -fsS URL | kinformer get -f -", files->items[i]);
+            say(s->command, "-f %s: pipe it: curl -fsS URL | kinformer %s -f -", files->items[i], s->command);
         status = is_url ? EXIT_USAGE : add_file(s, *ret_manifest, files->items[i]);
     }
     if (!status && !s->target_count) {

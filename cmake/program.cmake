@@ -42,6 +42,14 @@ target_compile_definitions(kinformer-top PRIVATE _GNU_SOURCE)
 target_include_directories(kinformer-top PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_link_libraries(kinformer-top PUBLIC kinformer-lines PRIVATE PkgConfig::ki_deps Threads::Threads)
 
+# What `kinformer describe` prints: for the program and its tests.
+ki_sources(sources cli/describe/*.c)
+add_library(kinformer-describe STATIC ${sources})
+ki_target(kinformer-describe)
+target_compile_definitions(kinformer-describe PRIVATE _GNU_SOURCE)
+target_include_directories(kinformer-describe PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(kinformer-describe PUBLIC kinformer-print-static kinformer-static PRIVATE PkgConfig::ki_deps Threads::Threads)
+
 ki_sources(sources cli/*.c)
 list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/cli/output.c)
 
@@ -50,7 +58,7 @@ ki_target(kinformer-program)
 set_target_properties(kinformer-program PROPERTIES OUTPUT_NAME kinformer)
 target_compile_definitions(kinformer-program PRIVATE _GNU_SOURCE)
 target_include_directories(kinformer-program PRIVATE ${PROJECT_SOURCE_DIR})
-target_link_libraries(kinformer-program PRIVATE kinformer-doctor kinformer-gen kinformer-top kinformer-lines kinformer-status-static kinformer-testing-static kinformer-print-static
+target_link_libraries(kinformer-program PRIVATE kinformer-doctor kinformer-describe kinformer-gen kinformer-top kinformer-lines kinformer-status-static kinformer-testing-static kinformer-print-static
     kinformer-static PkgConfig::ki_deps PkgConfig::kt_deps Threads::Threads)
 
 # Manual pages and completions are what the program prints of itself.

@@ -8,7 +8,7 @@ function(ki_test_target target)
     ki_target(${target})
     target_compile_definitions(${target} PRIVATE _GNU_SOURCE $<$<CONFIG:Debug>:KI_BODY_CHECKSUM>)
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
-    target_link_libraries(${target} PRIVATE kinformer-doctor kinformer-gen kinformer-top kinformer-lines kinformer-status-static testing-memory kinformer-controllers-static kinformer-testing-static kinformer-print-static kinformer-static PkgConfig::cmocka PkgConfig::kt_deps PkgConfig::ki_deps
+    target_link_libraries(${target} PRIVATE kinformer-doctor kinformer-describe kinformer-gen kinformer-top kinformer-lines kinformer-status-static testing-memory kinformer-controllers-static kinformer-testing-static kinformer-print-static kinformer-static PkgConfig::cmocka PkgConfig::kt_deps PkgConfig::ki_deps
         Threads::Threads)
 endfunction()
 

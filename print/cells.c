@@ -252,10 +252,28 @@ void ki_cell_labels(ki_buffer *out, yyjson_val *root, const char *path, int64_t 
     ki_free(out->allocator, members);
 }
 
+/* Appends the texts of an array, sorted, with commas between them. */
+static void append_sorted(ki_buffer *out, yyjson_val *values) {
+    size_t count = yyjson_arr_size(values), index, max;
+    ki_cell_member *all = count ? ki_alloc_array(out->allocator, count, sizeof *all) : NULL;
+    yyjson_val *value;
+    if (count && !all)
+        out->failed = KI_ERR_NO_MEMORY;
+    if (!all)
+        return;
+    yyjson_arr_foreach(values, index, max, value) {
+        all[index] = (ki_cell_member){ ki_cell_str(value), value };
+    }
+    qsort(all, count, sizeof *all, by_name);
+    for (size_t i = 0; i < count; i++) {
+        ki_buffer_append_string(out, i ? "," : "");
+        ki_buffer_append_view(out, all[i].name);
+    }
+    ki_free(out->allocator, all);
+}
+
 static void append_requirement(ki_buffer *out, const ki_cell_member *one) {
     ki_str operation = ki_cell_str_at(one->value, "operator");
-    yyjson_val *value;
-    size_t index, count;
     if (yyjson_is_str(one->value)) { /* from matchLabels */
         ki_buffer_append_view(out, one->name);
         ki_buffer_append_char(out, '=');
@@ -268,10 +286,7 @@ static void append_requirement(ki_buffer *out, const ki_cell_member *one) {
     if (is_absent || ki_str_equals(operation, "Exists"))
         return;
     ki_buffer_append_string(out, ki_str_equals(operation, "In") ? " in (" : " notin (");
-    yyjson_arr_foreach(yyjson_obj_get(one->value, "values"), index, count, value) {
-        ki_buffer_append_string(out, index ? "," : "");
-        ki_buffer_append_view(out, ki_cell_str(value));
-    }
+    append_sorted(out, yyjson_obj_get(one->value, "values"));
     ki_buffer_append_char(out, ')');
 }
 

@@ -151,7 +151,7 @@ static const row_case workloads[] = {
       OBJECT(
           ",'spec':{'selector':{'matchLabels':{'m':'1'},'matchExpressions':[{'key':'z','operator':'DoesNotExist'},{'"
           "key':"
-          "'k','operator':'In','values':['x','y']},{'key':'n','operator':'NotIn','values':['v']},{'key':'b','operator':"
+          "'k','operator':'In','values':['y','x']},{'key':'n','operator':'NotIn','values':['v']},{'key':'b','operator':"
           "'Exists'}]}}"),
       "a|0|0|0|20s|||b,k in (x,y),m=1,n notin (v),!z" },
     { KI_REPLICATIONCONTROLLERS, OBJECT(",'spec':{'replicas':1,'selector':{'a':'b'}," TEMPLATE "}"),
