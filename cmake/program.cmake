@@ -33,14 +33,20 @@ target_compile_definitions(kinformer-lines PRIVATE _GNU_SOURCE)
 target_include_directories(kinformer-lines PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_link_libraries(kinformer-lines PUBLIC kinformer-print-static kinformer-static PRIVATE PkgConfig::ki_deps Threads::Threads)
 
-# What `kinformer top` shows: for the program and its tests. The terminal (screen.c) is the program's alone.
+# What `kinformer top` shows: for the program and its tests. Its screen is a library of its own, which alone needs ncurses.
 ki_sources(sources cli/top/*.c)
-list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/cli/top/screen.c)
+set(screen ${PROJECT_SOURCE_DIR}/cli/top/screen.c ${PROJECT_SOURCE_DIR}/cli/top/description.c)
+list(REMOVE_ITEM sources ${screen})
 add_library(kinformer-top STATIC ${sources})
 ki_target(kinformer-top)
 target_compile_definitions(kinformer-top PRIVATE _GNU_SOURCE)
 target_include_directories(kinformer-top PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_link_libraries(kinformer-top PUBLIC kinformer-lines PRIVATE PkgConfig::ki_deps Threads::Threads)
+add_library(kinformer-screen STATIC ${screen})
+ki_target(kinformer-screen)
+target_compile_definitions(kinformer-screen PRIVATE _GNU_SOURCE)
+target_include_directories(kinformer-screen PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(kinformer-screen PUBLIC kinformer-top PRIVATE PkgConfig::curses)
 
 # What `kinformer describe` prints: for the program and its tests.
 ki_sources(sources cli/describe/*.c)
@@ -58,7 +64,7 @@ ki_target(kinformer-program)
 set_target_properties(kinformer-program PROPERTIES OUTPUT_NAME kinformer)
 target_compile_definitions(kinformer-program PRIVATE _GNU_SOURCE)
 target_include_directories(kinformer-program PRIVATE ${PROJECT_SOURCE_DIR})
-target_link_libraries(kinformer-program PRIVATE kinformer-doctor kinformer-describe kinformer-gen kinformer-top kinformer-lines kinformer-status-static kinformer-testing-static kinformer-print-static
+target_link_libraries(kinformer-program PRIVATE kinformer-doctor kinformer-describe kinformer-gen kinformer-screen kinformer-top kinformer-lines kinformer-status-static kinformer-testing-static kinformer-print-static
     kinformer-static PkgConfig::ki_deps PkgConfig::kt_deps Threads::Threads)
 
 # Manual pages and completions are what the program prints of itself.

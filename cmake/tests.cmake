@@ -88,6 +88,7 @@ foreach(source ${programs})
     set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/programs)
     ki_test_target(${program})
 endforeach()
+target_link_libraries(show_screen PRIVATE kinformer-screen)
 target_sources(read_values PRIVATE tests/support/make_object.c)
 target_sources(round_trip PRIVATE tests/support/random/random_json.c)
 add_test(NAME unit/round_trip COMMAND round_trip 20000)
@@ -139,6 +140,9 @@ if(TARGET example-watch-pods)
             add_test(NAME integration/status_page COMMAND ${system_python3}
                 ${PROJECT_SOURCE_DIR}/tests/integration/status_page.py $<TARGET_FILE:status_page>)
             set_tests_properties(integration/status_page PROPERTIES LABELS integration TIMEOUT 600 SKIP_RETURN_CODE 77)
+            add_test(NAME integration/screen COMMAND ${system_python3}
+                ${PROJECT_SOURCE_DIR}/tests/integration/screen.py $<TARGET_FILE:show_screen>)
+            set_tests_properties(integration/screen PROPERTIES LABELS integration TIMEOUT 600 SKIP_RETURN_CODE 77)
             add_test(NAME integration/ffi COMMAND ${system_python3}
                 ${PROJECT_SOURCE_DIR}/tests/integration/ffi.py $<TARGET_FILE:kinformer-program> ${CMAKE_C_COMPILER})
             set_tests_properties(integration/ffi PROPERTIES LABELS integration TIMEOUT 600 SKIP_RETURN_CODE 77)

@@ -20,5 +20,5 @@ set_target_properties(kinformer-wheel PROPERTIES C_VISIBILITY_PRESET default # o
 target_compile_definitions(kinformer-wheel PRIVATE _GNU_SOURCE)
 target_include_directories(kinformer-wheel PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_options(kinformer-wheel PRIVATE -Wl,--version-script=${PROJECT_BINARY_DIR}/kinformer-wheel.map -Wl,-Bsymbolic-functions -Wl,-z,defs ${symbols})
-target_link_libraries(kinformer-wheel PRIVATE kinformer-doctor kinformer-describe kinformer-gen kinformer-top kinformer-lines kinformer-controllers-static kinformer-status-static
+target_link_libraries(kinformer-wheel PRIVATE kinformer-doctor kinformer-describe kinformer-gen kinformer-screen kinformer-top kinformer-lines kinformer-controllers-static kinformer-status-static
     kinformer-testing-static kinformer-print-static kinformer-static PkgConfig::ki_deps PkgConfig::kt_deps Threads::Threads)
