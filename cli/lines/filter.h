@@ -7,7 +7,8 @@
  *                      true and false of "1/2" say whether all are ready; restarts=1 is "1 (3s ago)"
  *     status!=Running  none of this
  *     node~eu-central  a part of the value
- *     restarts>3       also <, >=, <=: numbers, quantities, ages ("age<5m"), "1/2"; a value that is none does not pass */
+ *     restarts>3       also <, >=, <=: numbers, quantities, ages (age<5m), "1/2" by its first number; other values do
+ *                      not pass */
 #ifndef CLI_LINES_FILTER_H
 #define CLI_LINES_FILTER_H
 

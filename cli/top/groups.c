@@ -48,10 +48,10 @@ static void move(item_list *list, size_t to, size_t from, size_t count) {
 }
 
 /* Closes the gaps from the left to the right. */
-static void take_out(item_list *list, item *const *leaving, size_t leaving_count) {
+void item_list_take_out(item_list *list, item *const *items, size_t count) {
     size_t to = 0, from = 0;
-    for (size_t i = 0; i < leaving_count; i++) {
-        size_t at = place_of(list, from, list->count, leaving[i]);
+    for (size_t i = 0; i < count; i++) {
+        size_t at = place_of(list, from, list->count, items[i]);
         move(list, to, from, at - from);
         to += at - from;
         from = at + 1;
@@ -61,23 +61,15 @@ static void take_out(item_list *list, item *const *leaving, size_t leaving_count
 }
 
 /* Merges from the right to the left. */
-static void put_in(item_list *list, item *const *entering, size_t entering_count) {
+void item_list_put_in(item_list *list, item *const *items, size_t count) {
     size_t end = list->count;
-    list->count += entering_count;
-    for (size_t i = entering_count; i > 0; i--) {
-        size_t at = place_of(list, 0, end, entering[i - 1]);
+    list->count += count;
+    for (size_t i = count; i > 0; i--) {
+        size_t at = place_of(list, 0, end, items[i - 1]);
         move(list, at + i, at, end - at);
-        list->items[at + i - 1] = entering[i - 1];
+        list->items[at + i - 1] = items[i - 1];
         end = at;
     }
-}
-
-void item_list_change(item_list *list, item *const *leaving, size_t leaving_count, item *const *entering,
-                      size_t entering_count) {
-    if (leaving_count)
-        take_out(list, leaving, leaving_count);
-    if (entering_count)
-        put_in(list, entering, entering_count);
 }
 
 void item_list_clear(item_list *list) {
@@ -159,7 +151,7 @@ static bool refresh(groups *gs, const ki_columns *columns) {
     bool needs_sort = false;
     for (size_t i = 0; i < gs->count; i++) {
         group *g = gs->all[i];
-        if (!g->list.count && !g->is_open) {
+        if (!g->list.count && !g->is_open && !g->is_toggled) {
             tdelete(g, &gs->by_text, by_text);
             free_group(g);
             continue;

@@ -38,10 +38,10 @@ typedef struct groups {
 
 /* Makes room for `more` items. Returns false if out of memory. */
 bool item_list_reserve(item_list *list, size_t more);
-/* Takes `leaving_count` items out of the list and puts `entering_count` into it, for which there is room. All are in
- * order. */
-void item_list_change(item_list *list, item *const *leaving, size_t leaving_count, item *const *entering,
-                      size_t entering_count);
+/* Takes items out of the list. They are in order, and in the list. */
+void item_list_take_out(item_list *list, item *const *items, size_t count);
+/* Puts items into the list, for which there is room. They are in order. */
+void item_list_put_in(item_list *list, item *const *items, size_t count);
 /* Returns the index of an item; SIZE_MAX if it is not in the list. */
 size_t item_list_find(const item_list *list, const item *it);
 void item_list_clear(item_list *list);

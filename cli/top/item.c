@@ -45,30 +45,41 @@ static void widen_columns(item_form *form, const row *cells) {
     }
 }
 
-/* Returns when the object was created, seconds since 1970; 0 if that is unknown. */
-static uint32_t created_at(const ki_object *obj) {
-    char text[40];
+/* Reads when the object was created, seconds since 1970; 0 if that is unknown. */
+static ki_status read_created(const ki_object *obj, uint32_t *ret_seconds, ki_error *err) {
+    ki_value text = KI_VALUE_INIT;
     struct tm parts = { 0 };
-    if (!ki_object_string(obj, "metadata.creationTimestamp", NULL, text, sizeof text) ||
-        !strptime(text, "%Y-%m-%dT%H:%M:%S", &parts))
-        return 0;
-    time_t seconds = timegm(&parts);
-    return seconds > 0 && seconds < UINT32_MAX ? (uint32_t)seconds : 0;
+    ki_status status = ki_object_field(obj, "metadata.creationTimestamp", &text, err);
+    bool is_time = !status && text.type == KI_VALUE_STRING && strptime(text.text, "%Y-%m-%dT%H:%M:%S", &parts);
+    time_t seconds = is_time ? timegm(&parts) : 0;
+    *ret_seconds = seconds > 0 && seconds < UINT32_MAX ? (uint32_t)seconds : 0;
+    ki_value_clear(&text);
+    return status == KI_ERR_NO_MEMORY ? status : KI_OK;
+}
+
+/* Returns an item with these cells; NULL if out of memory. */
+static item *make(const ki_object *obj, const row *cells) {
+    size_t last = cells->count ? cells->begins[cells->count - 1] : 0;
+    size_t size = cells->count ? last + strlen(cells->text + last) + 1 : 0;
+    item *it = malloc(offsetof(item, cells) + size > sizeof *it ? offsetof(item, cells) + size : sizeof *it);
+    if (!it)
+        return NULL;
+    *it = (item){ .obj = ki_object_ref(obj), .cell_count = (uint8_t)cells->count };
+    if (size)
+        memcpy(it->cells, cells->text, size);
+    return it;
 }
 
 ki_status item_new(item_form *form, const ki_object *obj, int64_t wall_ms, item **ret_item, ki_error *err) {
     row cells;
+    uint32_t created_s = 0;
     ki_status status = row_read(&cells, form->columns, obj, wall_ms, err);
-    size_t last = cells.count ? cells.begins[cells.count - 1] : 0;
-    size_t size = status || !cells.count ? 0 : last + strlen(cells.text + last) + 1;
-    item *it = status ? NULL : malloc(sizeof *it + size);
+    if (!status && form->has_age)
+        status = read_created(obj, &created_s, err);
+    item *it = status ? NULL : make(obj, &cells);
     if (it) {
-        *it = (item){ .obj = ki_object_ref(obj),
-                      .read_s = (uint32_t)(wall_ms / 1000),
-                      .created_s = form->has_age ? created_at(obj) : 0,
-                      .cell_count = (uint8_t)cells.count };
-        if (size)
-            memcpy(it->cells, cells.text, size);
+        it->read_s = (uint32_t)(wall_ms / 1000);
+        it->created_s = created_s;
         widen_columns(form, &cells);
         widen(&form->namespace_width, width_of(ki_object_namespace(obj)));
         *ret_item = it;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Words by their begin or end: of nodes, jobs, namespaces, volumes, conditions of any kind. */
+/* Words of pods, nodes, jobs, namespaces, volumes, requests for certificates, and conditions of any kind. */
 static const struct {
     const char *word;
     severity severity;
@@ -54,13 +54,11 @@ static severity severity_of_word(const ki_columns *columns, const char *status) 
         if (strcmp(words[i].word, status) == 0)
             return words[i].severity;
     }
-    if (strncmp(status, "NotReady", 8) == 0) /* a node, or what has no status but the column Ready */
-        return has_column(columns, "Status") ? SEVERITY_BAD : SEVERITY_WAITING;
-    if (strncmp(status, "Warning ", 8) == 0) /* an Event */
-        return SEVERITY_WAITING;
-    if (is_init_progress(status))
-        return SEVERITY_WAITING;
     bool is_pod = columns_have_ready(columns) && has_column(columns, "Restarts");
+    if (strncmp(status, "NotReady", 8) == 0) /* of a node, or what counts what is ready */
+        return has_column(columns, "Status") && !is_pod ? SEVERITY_BAD : SEVERITY_WAITING;
+    if (strncmp(status, "Warning ", 8) == 0 || is_init_progress(status)) /* an Event's type; a pod */
+        return SEVERITY_WAITING;
     return is_pod ? SEVERITY_BAD : SEVERITY_PLAIN;
 }
 
