@@ -5,12 +5,14 @@ usage: screen.py PROGRAM    PROGRAM is tests/programs/show_screen
 Ends with 77 (skipped) where no tmux is installed; ./dev test installs it.
 """
 
+import fcntl
 import os
 import pty
 import re
 import select
 import shlex
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -100,7 +102,7 @@ def stop_and_go_on(stop, go_on):
             terminal.wait_until(lambda: terminal.is_alternate() and not terminal.is_cursor_visible(), "the screen")
             terminal.wait_for("redraw")
             terminal.type("f")
-            terminal.wait_for(lambda screen: re.match("a+$|b+$", screen[10]))
+            terminal.wait_for(lambda screen: re.match("(ab|ba)+$", screen[10]))
         terminal.type("q")
         check_restored(terminal, modes)
 
@@ -234,29 +236,32 @@ def the_screen_follows_the_terminals_size():
         check_restored(terminal, modes)
 
 
+def read_until(master, wanted):
+    """Reads a terminal until the text has come."""
+    text = b""
+    while wanted not in text:
+        assert select.select([master], [], [], terminals.PATIENCE_S)[0], f"{wanted} does not come after {text}"
+        text += os.read(master, 4096)
+
+
 def a_terminal_that_takes_no_bytes_does_not_block_the_program():
-    """Nobody reads the pictures, which are much larger than what waits in a terminal."""
     process, master = pty.fork()
     if process == 0:
         os.environ["TERM"] = "xterm-256color"
         os.execv(PROGRAM, [PROGRAM])
-    termios.tcsetwinsize(master, (200, 500)) if hasattr(termios, "tcsetwinsize") else subprocess.run(
-        ["stty", "rows", "200", "cols", "500"], stdin=master, check=True)
-    first = b""
-    end = time.monotonic() + terminals.PATIENCE_S
-    while b"keys:" not in first:
-        assert select.select([master], [], [], max(0, end - time.monotonic()))[0], "no picture"
-        first += os.read(master, 65536)
-    os.write(master, b"f" * 20)
+    fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 300, 1000, 0, 0))
+    read_until(master, b"screen 1000x300")
+    os.write(master, b"f") # 300 KB, far more than what waits in a terminal; nobody reads all of it
+    read_until(master, b"abab")
     os.write(master, b"q")
-    while True:
-        ended, status = os.waitpid(process, os.WNOHANG)
-        if ended:
-            break
+    end = time.monotonic() + terminals.PATIENCE_S
+    ended, status = 0, 0
+    while not ended:
         if time.monotonic() > end:
             os.kill(process, signal.SIGKILL)
             raise AssertionError("the program waits for the terminal")
         time.sleep(terminals.PAUSE_S)
+        ended, status = os.waitpid(process, os.WNOHANG)
     os.close(master)
     assert os.waitstatus_to_exitcode(status) == 0, status
 

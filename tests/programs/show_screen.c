@@ -1,6 +1,6 @@
 /* Shows a screen with its size, all styles, and the keys that were typed, for tests/integration/screen.py.
  *
- * q ends, x crashes, f fills the screen with another letter, z suspends as Ctrl-Z does. */
+ * q ends, x crashes, f fills the screen with other letters, z suspends as Ctrl-Z does. */
 #include "cli/top/screen.h"
 
 #include <poll.h>
@@ -15,7 +15,7 @@ enum {
 
 static int keys[KEYS_MAX]; /* the last ones */
 static size_t key_count;
-static char filler[2]; /* what the lines below are filled with */
+static const char *filler = ""; /* what the lines below are filled with: no letter twice, which terminals repeat */
 
 static void add_key(int typed) {
     if (key_count == KEYS_MAX)
@@ -69,7 +69,7 @@ static void draw(canvas *c, screen *s) {
         "1 \342\206\222 2 \342\200\246 \342\224\200\342\224\202 \346\227\245\346\234\254|e\314\201|\360\237\221\251|",
         0);
     while (canvas_line(c)) {
-        for (size_t i = 0; *filler && i < canvas_width(c); i++)
+        for (size_t i = 0; *filler && i < canvas_width(c); i += 2)
             canvas_add(c, STYLE_PLAIN, filler, 0);
     }
 }
@@ -77,7 +77,7 @@ static void draw(canvas *c, screen *s) {
 static bool handle_key(int typed, screen *s) {
     add_key(typed);
     if (typed == 'f')
-        *filler = *filler == 'a' ? 'b' : 'a';
+        filler = *filler == 'a' ? "ba" : "ab";
     if (typed == KEY_OF_SUSPEND)
         screen_suspend(s);
     if (typed == KEY_OF_REDRAW)
