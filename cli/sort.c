@@ -1,7 +1,7 @@
 /* sort.c: see sort.h. */
 #include "sort.h"
 
-#include "cli/lines/value.h"
+#include "cli/lines/cell_value.h"
 
 #include <kinformer-print/jsonpath.h>
 

@@ -1,8 +1,8 @@
 /* filter.c: see filter.h. */
 #include "filter.h"
 
+#include "cell_value.h"
 #include "cli/output.h"
-#include "value.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* item.c: see item.h. */
 #include "item.h"
 
-#include "cli/lines/value.h"
+#include "cli/lines/cell_value.h"
 #include "cli/output.h"
 
 #include <stdlib.h>

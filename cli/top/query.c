@@ -1,30 +1,28 @@
 /* query.c: see query.h. */
 #include "query.h"
 
-#include "cli/lines/value.h"
+#include "cli/lines/cell_value.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- parsing ---- */
 
+static bool fail(char message[FILTER_MESSAGE_MAX], const char *word, const char *why) {
+    snprintf(message, FILTER_MESSAGE_MAX, "%.100s%s%s", word, *word ? ": " : "", why);
+    return false;
+}
+
 static bool add_word(query *q, char *word, char message[FILTER_MESSAGE_MAX]) {
-    bool is_not = *word == '!' && word[1];
-    if (q->word_count == QUERY_WORDS_MAX) {
-        snprintf(message, FILTER_MESSAGE_MAX, "at most %d words", QUERY_WORDS_MAX);
-        return false;
-    }
-    q->words[q->word_count++] = (query_word){ .text = word + is_not, .is_not = is_not };
-    return true;
+    bool is_not = *word == '!';
+    if (q->word_count == QUERY_WORDS_MAX)
+        return fail(message, "", "too many words");
+    if (word[is_not])
+        q->words[q->word_count++] = (query_word){ .text = word + is_not, .is_not = is_not };
+    return true; /* "!" alone is still being typed */
 }
 
 static bool add_condition(query *q, char *word, const ki_columns *columns, char message[FILTER_MESSAGE_MAX]) {
-    const char *sign = filter_find_operator(word);
-    size_t name_size = (size_t)(sign - word), rest = strcspn(sign, "!<>=~") + strspn(sign, "!<>=~");
-    if (name_size && !sign[rest]) {
-        snprintf(message, FILTER_MESSAGE_MAX, "%.100s: a value is missing", word);
-        return false;
-    }
     if (!filter_add_condition(&q->filter, word, message))
         return false;
     const filter_condition *c = &q->filter.where[q->filter.where_count - 1];
@@ -33,16 +31,22 @@ static bool add_condition(query *q, char *word, const ki_columns *columns, char 
     return true;
 }
 
+/* Adds a word or a condition. */
+static bool add(query *q, char *word, const ki_columns *columns, char message[FILTER_MESSAGE_MAX]) {
+    static const char signs[] = "!<>=~";
+    size_t name_size = strcspn(word, signs), signs_size = strspn(word + name_size, signs);
+    if (name_size && signs_size && !word[name_size + signs_size])
+        return fail(message, word, "a value is missing");
+    return filter_find_operator(word) ? add_condition(q, word, columns, message) : add_word(q, word, message);
+}
+
 bool query_open(query *q, const char *text, const ki_columns *columns, char message[FILTER_MESSAGE_MAX]) {
     *q = (query){ .source = strdup(text), .text = strdup(text) };
-    if (!q->source || !q->text) {
-        snprintf(message, FILTER_MESSAGE_MAX, "out of memory");
-        return false;
-    }
+    if (!q->source || !q->text)
+        return fail(message, "", "out of memory");
     char *rest = q->text, *word;
     while ((word = strsep(&rest, " \t"))) {
-        bool is_condition = filter_find_operator(word);
-        if (*word && !(is_condition ? add_condition(q, word, columns, message) : add_word(q, word, message)))
+        if (*word && !add(q, word, columns, message))
             return false;
     }
     return filter_check(&q->filter, &columns, 1, message);

@@ -17,8 +17,14 @@ TEST(a_filter_that_does_not_parse_says_why) {
         { NULL, "=Running", "--where: a condition has no name" },
         { NULL, " != Running", "--where: a condition has no name" },
         { NULL, "status=Running,", "--where: \"\" has no operator" },
+        { NULL, "restarts>", "--where: restarts>: a value is missing" },
+        { NULL, "age<=", "--where: age<=: a value is missing" },
+        { NULL, "restarts>=x", "--where: restarts>=x: \"x\" is no number, quantity or age" },
+        { NULL, "restarts>=<none>", "\"<none>\" is no number, quantity or age" },
+        { NULL, "~a", "--where: a condition has no name" },
         { NULL, "statu!=Running", "there is no column \"statu\", but name, ready, status, restarts, age, ip" },
         { "ready", "status=Running,node==n1,spec.x!=1", NULL },
+        { NULL, "node=<none>,nominated-node~x,restarts > 3,age<=5m,ready<1/2,spec.priority>=2Gi", NULL },
     };
     ki_error err = KI_ERROR_INIT;
     ki_columns *columns[2] = { NULL, NULL };
@@ -37,10 +43,11 @@ TEST(a_filter_that_does_not_parse_says_why) {
 
 TEST(objects_pass_that_fulfil_all_conditions) {
     static const char pod[] =
-        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"x\",\"labels\":{\"app\":\"web\"}},\"spec\":{"
-        "\"nodeName\":\"n1\",\"priority\":5,\"hostNetwork\":true},\"status\":{\"phase\":\"Running\","
-        "\"containerStatuses\":[{\"name\":\"c\",\"restartCount\":2,\"lastState\":{\"terminated\":{"
-        "\"finishedAt\":\"2023-11-14T22:13:17Z\"}}}]}}";
+        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"x\",\"labels\":{\"app\":\"web\"},\"annotations\":{\"size\":"
+        "\"1024Mi\",\"every\":\"90s\"},\"creationTimestamp\":\"2023-11-14T22:13:00Z\"},\"spec\":{\"nodeName\":\"n1\","
+        "\"priority\":5,\"hostNetwork\":true,\"containers\":[{\"name\":\"c\"},{\"name\":\"d\"}]},\"status\":{"
+        "\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"c\",\"ready\":true,\"state\":{\"running\":{}},"
+        "\"restartCount\":2,\"lastState\":{\"terminated\":{\"finishedAt\":\"2023-11-14T22:13:17Z\"}}}]}}";
     static const struct {
         const char *where;
         bool passes;
@@ -61,6 +68,42 @@ TEST(objects_pass_that_fulfil_all_conditions) {
         { "spec.missing=", true },
         { "spec.missing!=x", true },
         { "metadata.labels.app!=web", false },
+        { "ready=true", false }, /* the cell is "1/2" */
+        { "ready!=true", true },
+        { "ready=false", true },
+        { "ready=1/2", true },
+        { "ready>0", true },
+        { "ready>1", false },
+        { "ready<=1", true },
+        { "ready<2/2", true },
+        { "ready>1/2", false },
+        { "ready>5s", false },
+        { "status~unn", true },
+        { "status~x", false },
+        { "node~1", true },
+        { "restarts>1", true },
+        { "restarts>2", false },
+        { "restarts>=2", true },
+        { "restarts<3", true },
+        { "restarts<2", false },
+        { "restarts=2.0", true },
+        { "restarts!=2.0", false },
+        { "restarts>1m", true }, /* a thousandth */
+        { "age>19s", true },     /* the cell is "20s" */
+        { "age<1m", true },
+        { "age<20s", false },
+        { "age>=20s", true },
+        { "ip>0", false }, /* no number */
+        { "ip<0", false },
+        { "nominated-node>0", false },
+        { "nominated-node=<none>", true },
+        { "spec.priority>4", true },
+        { "spec.priority<=4", false },
+        { "spec.nodeName~N", true },
+        { "spec.missing>0", false },
+        { "metadata.annotations.size=1Gi", true },
+        { "metadata.annotations.size>1000Mi", true },
+        { "metadata.annotations.every>1m", true }, /* the value is "90s" */
     };
     ki_error err = KI_ERROR_INIT;
     ki_columns *columns = NULL;

@@ -1,6 +1,6 @@
 /* The table after thousands of changes, beside a naive model that filters, groups and sorts all objects each time. */
+#include "cli/lines/cell_value.h"
 #include "cli/lines/fold.h"
-#include "cli/lines/value.h"
 #include "cli/output.h"
 #include "cli/top/rows.h"
 #include "tests/support/make_object.h"

@@ -1,5 +1,5 @@
-/* value.c: see value.h. */
-#include "value.h"
+/* cell_value.c: see cell_value.h. */
+#include "cell_value.h"
 
 #include "row.h"
 
