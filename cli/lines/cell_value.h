@@ -1,4 +1,5 @@
-/* cell_value.h: what a cell is worth, to sort and to compare: "12", "1/2", "3d4h", "100m", "2Gi", "50%", "1 (3s ago)". */
+/* cell_value.h: what a cell is worth, to sort and to compare: "12", "1/2", "3d4h", "100m", "2Gi", "50%",
+ * "1 (3s ago)". */
 #ifndef CLI_LINES_CELL_VALUE_H
 #define CLI_LINES_CELL_VALUE_H
 
