@@ -158,6 +158,7 @@ typedef struct cli_command {
 extern const cli_command command_watch;
 extern const cli_command command_get;
 extern const cli_command command_describe;
+extern const cli_command command_top;
 extern const cli_command command_doctor;
 extern const cli_command command_gen;
 extern const cli_command command_serve;

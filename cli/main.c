@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static const cli_command *const commands[] = { &command_watch,      &command_get,   &command_describe, &command_doctor,
-                                               &command_gen,        &command_serve, &command_demo,     &command_version,
-                                               &command_completion, &command_man };
+static const cli_command *const commands[] = { &command_watch,   &command_get,        &command_describe, &command_top,
+                                               &command_doctor,  &command_gen,        &command_serve,    &command_demo,
+                                               &command_version, &command_completion, &command_man };
 enum {
     COMMANDS = sizeof commands / sizeof commands[0]
 };
@@ -28,7 +28,8 @@ const cli_command *command_at(size_t index) {
 
 const char program_purpose[] = "watch and cache the resources of a Kubernetes cluster";
 const char program_examples[] = "  kinformer demo                      run a demo of five seconds, no cluster needed\n"
-                                "  kinformer watch pods -A             print all pods, then every change\n";
+                                "  kinformer watch pods -A             print all pods, then every change\n"
+                                "  kinformer top -A                    look at pods, nodes and more as they change\n";
 
 static void print_help(FILE *out) {
     fprintf(out, "kinformer: %s\n\n%s\ncommands:\n", program_purpose, program_examples);

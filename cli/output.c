@@ -207,6 +207,16 @@ static size_t colour_size(const char *text) {
     return size + (text[size] == 'm');
 }
 
+void strip_colours(char *text) {
+    char *to = text;
+    for (size_t size; *text; text += size ? size : 1) {
+        size = colour_size(text);
+        if (!size)
+            *to++ = *text;
+    }
+    *to = '\0';
+}
+
 size_t display_width(const char *text) {
     size_t width = 0;
     while (*text) {

@@ -53,6 +53,8 @@ void make_lower(char *text);
 void make_upper(char *text);
 /* Returns how many terminal columns print_safe fills. */
 size_t width_of(const char *text);
+/* Removes our colours from a text. */
+void strip_colours(char *text);
 /* Returns how many columns a text fills on a terminal. The text can contain our colours, and no control characters. */
 size_t display_width(const char *text);
 /* Returns how many bytes of such a text fit into `width` columns. If not all do, one column is left for "…". */

@@ -186,7 +186,7 @@ COMMAND_TEST(a_filter_that_cannot_be_is_a_usage_error) {
         const char *words[6];
         const char *message;
     } rows[] = {
-        { { "watch", "pods", "--where", "status" }, "--where: \"status\" has no = or !=" },
+        { { "watch", "pods", "--where", "status" }, "--where: \"status\" has no operator" },
         { { "watch", "pods", "--where", "statu=a", "-A" }, "--where: there is no column \"statu\", but name, ready" },
         { { "watch", "pods", "--only", "" }, "--only has an empty name" },
         { { "watch", "pods", "--only", "status", "-ojson" }, "--only is for lines" },

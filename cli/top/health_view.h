@@ -1,0 +1,12 @@
+/* health_view.h: the line that says how current a tab is, and what is wrong. */
+#ifndef CLI_TOP_HEALTH_VIEW_H
+#define CLI_TOP_HEALTH_VIEW_H
+
+#include "canvas.h"
+#include "tab.h"
+
+/* Adds the health to the current line: "at most 0.4 s old, 312 changes a second"; "blocked: forbidden: …, trying again
+ * in 4 s, 35 s old". `server` is named while it does not respond. */
+void health_draw(const tab *t, const char *server, canvas *c);
+
+#endif
