@@ -16,12 +16,13 @@ static const char others[] = "(others)";
 
 /* ---- conditions ---- */
 
-/* Returns true for "2/2" and "True", and in `*ret_is_part` whether the cell says how many are ready. */
-static bool is_all_ready(const char *cell, bool *ret_is_part) {
+/* Returns true for "2/2", "True", and a number that is `desired` (a daemon set's column), and in `*ret_is_part` whether
+ * the cell says how many are ready. */
+static bool is_all_ready(const char *cell, const char *desired, bool *ret_is_part) {
     const char *slash = strchr(cell, '/');
-    *ret_is_part = slash || strcmp(cell, "True") == 0 || strcmp(cell, "False") == 0;
+    *ret_is_part = slash || *desired || strcmp(cell, "True") == 0 || strcmp(cell, "False") == 0;
     if (!slash)
-        return strcmp(cell, "True") == 0;
+        return strcmp(cell, *desired ? desired : "True") == 0;
     size_t size = (size_t)(slash - cell);
     return strlen(slash + 1) == size && memcmp(cell, slash + 1, size) == 0;
 }
@@ -38,7 +39,8 @@ static void trim(char *text) {
 condition condition_of(const ki_columns *columns, const row *r, bool is_event) {
     condition one = { .status = "" };
     size_t status = column_of_status(columns), ready = column_named(columns, "Ready");
-    bool is_part = false, is_ready = is_all_ready(row_cell(r, ready), &is_part);
+    const char *desired = row_cell(r, column_named(columns, "Desired"));
+    bool is_part = false, is_ready = is_all_ready(row_cell(r, ready), desired, &is_part);
     if (is_event)
         snprintf(one.status, sizeof one.status, "%.20s %.42s", row_cell(r, column_named(columns, "Type")),
                  row_cell(r, column_named(columns, "Reason")));
