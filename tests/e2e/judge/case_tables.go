@@ -330,6 +330,8 @@ func (s *lineStage) run(ctx context.Context, program string, line commandLine) (
 	return lineOutput{out.String(), messages.String(), exit != nil}, err
 }
 
+var kinformerSays = regexp.MustCompile(`(?m)^kinformer \w+: `)
+
 // difference compares kubectl's output with kinformer's, which may say more on standard error.
 func (want lineOutput) difference(got lineOutput) string {
 	if got.out != want.out {
@@ -338,7 +340,7 @@ func (want lineOutput) difference(got lineOutput) string {
 	if got.failed != want.failed {
 		return fmt.Sprintf("fails: %t, wanted %t: %s", got.failed, want.failed, strings.TrimSpace(want.messages+got.messages))
 	}
-	said := strings.Split(strings.ReplaceAll(got.messages, "kinformer get: ", ""), "\n")
+	said := strings.Split(kinformerSays.ReplaceAllString(got.messages, ""), "\n")
 	for _, message := range strings.Split(want.messages, "\n") {
 		if !slices.Contains(said, strings.TrimPrefix(message, "error: ")) {
 			return fmt.Sprintf("does not say %.200q, but %.200q", message, got.messages)
