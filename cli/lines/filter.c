@@ -161,7 +161,7 @@ bool filter_check(const filter *f, const ki_columns *const *columns, size_t coun
 
 bool filter_has_column(const filter *f, const ki_column *column) {
     for (size_t i = 0; i < f->only_count; i++) {
-        if (strcasecmp(f->only[i], column->name) == 0)
+        if (column_has_name(column, f->only[i]))
             return true;
     }
     return f->only_count == 0;

@@ -55,17 +55,17 @@ size_t row_size_without_age(const char *cell) {
     return open && open > cell && open[-1] == ' ' ? (size_t)(open - 1 - cell) : size;
 }
 
-/* Returns true for a column's name, or one with "-" for its blanks. */
-static bool is_name(const char *name, const char *text) {
-    while (*name && (tolower((unsigned char)*name) == tolower((unsigned char)*text) || (*name == ' ' && *text == '-')))
-        name++, text++;
-    return *name == *text;
+bool column_has_name(const ki_column *column, const char *name) {
+    const char *own = column->name;
+    while (*own && (tolower((unsigned char)*own) == tolower((unsigned char)*name) || (*own == ' ' && *name == '-')))
+        own++, name++;
+    return *own == *name;
 }
 
 size_t column_named(const ki_columns *columns, const char *name) {
     size_t count = ki_columns_count(columns);
     for (size_t i = 0; i < count; i++) {
-        if (is_name(ki_columns_at(columns, i)->name, name))
+        if (column_has_name(ki_columns_at(columns, i), name))
             return i;
     }
     return count;

@@ -25,8 +25,9 @@ bool row_has_value(const row *r, size_t index);
 /* Returns the size of a cell without its age: 1 for "1 (3s ago)". */
 size_t row_size_without_age(const char *cell);
 
-/* Returns the index of a column, by its name with small or capital letters, also with "-" for a blank ("last-seen");
- * the number of columns if there is none. */
+/* Returns true for a column's name with small or capital letters, also with "-" for a blank: "last-seen". */
+bool column_has_name(const ki_column *column, const char *name);
+/* Returns the index of the column that has a name; the number of columns if none has. */
 size_t column_named(const ki_columns *columns, const char *name);
 /* Returns the index of the column that says how an object is: Status, Phase or Ready; the number of columns if there is
  * none. */

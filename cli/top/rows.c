@@ -10,7 +10,8 @@
 #include <string.h>
 
 enum {
-    AGES_MS = 1000 /* how often conditions of ages are evaluated */
+    AGES_MS = 1000,    /* how often conditions of ages are evaluated */
+    STAGED_KEPT = 4096 /* room for changes that is kept; the initial objects need more */
 };
 
 struct rows {
@@ -192,13 +193,22 @@ static void toggle_groups(rows *r) {
     r->is_toggled = false;
 }
 
+static void forget_staged(rows *r) {
+    r->staged_count = 0;
+    if (r->staged_capacity <= STAGED_KEPT)
+        return;
+    free(r->staged);
+    r->staged = NULL;
+    r->staged_capacity = 0;
+}
+
 ki_status rows_settle(rows *r, int64_t now_ms, int64_t wall_ms, ki_error *err) {
     const table_time at = { .now_ms = now_ms, .wall_ms = wall_ms };
     if (has_changes(r, now_ms)) {
         ki_status status = table_change(&r->table, &r->newest, r->staged, r->staged_count, &at, err);
         if (status)
             return status;
-        r->staged_count = 0;
+        forget_staged(r);
     }
     if (r->is_toggled)
         toggle_groups(r);

@@ -287,6 +287,7 @@ TEST(only_what_is_named_is_shown_of_an_event) {
         { { KI_EVENTS, before, after, 0, false, "object,count" }, "~ 18:45:55 shop  pod/cart-7d (x12)" },
         { { KI_EVENTS, before, after, 0, false, "name,count" }, "~ 18:45:55 shop  pod/cart-7d  a.1 (x12)" },
         { { KI_EVENTS, before, after, 0, false, "last seen,count" }, "~ 18:45:55 shop  <unknown>  pod/cart-7d (x12)" },
+        { { KI_EVENTS, before, after, 0, false, "last-seen,count" }, "~ 18:45:55 shop  <unknown>  pod/cart-7d (x12)" },
         { { KI_EVENTS, before, after, 0, false, "message" }, "(nothing)" },
         { { KI_EVENTS, before, moved, 0, false, "host" }, "~ 18:45:55 shop  pod/cart-7d  host: n1 → n2" },
         { { KI_EVENTS, before, after, 0, false, "host" }, "(nothing)" },
