@@ -88,7 +88,7 @@ static void set_styles(screen *s) {
         [STYLE_BAR] = { A_REVERSE, -1, -1, A_REVERSE },
     };
     bool has_colours = wants_colours() && start_color() == OK && use_default_colors() == OK;
-    for (short i = 0; i < STYLES; i++) {
+    for (short i = 0; i < (short)STYLES; i++) {
         s->attributes[i] = has_colours ? looks[i].attributes : looks[i].without_colours;
         if (has_colours && looks[i].text >= 0 && init_pair(i, looks[i].text, looks[i].background) == OK)
             s->pairs[i] = i;

@@ -144,6 +144,22 @@ def a_program_in_the_background_leaves_the_terminal_to_the_shell():
         check_restored(terminal, modes)
 
 
+def a_program_that_begins_in_the_background_waits_for_the_terminal():
+    with Terminal() as terminal:
+        terminal.run("echo 'the shells'' line'")
+        modes = terminal.output_of("stty -a")
+        terminal.run(f"mkfifo begin; (read line <begin; exec {COMMAND}) &")
+        process = int(terminal.output_of("echo $!"))
+        terminal.wait_for(lambda screen: [line for line in screen if line][-1] == terminals.PROMPT.strip())
+        with open(os.path.join(terminal.folder, "begin"), "w") as begin_now: # the shell reads a line, in modes of its own
+            print(file=begin_now)
+        terminal.wait_until(lambda: is_stopped(process), "the stop")
+        terminal.run("fg")
+        process_of(terminal)
+        terminal.type("q")
+        check_restored(terminal, modes)
+
+
 def keys_come_by_their_names():
     with Terminal(width=200) as terminal:
         begin(terminal)
@@ -217,7 +233,8 @@ def a_terminal_that_cannot_show_it_has_a_message():
 
 
 def the_screen_follows_the_terminals_size():
-    with Terminal(environment={"LINES": "10", "COLUMNS": "30"}) as terminal:
+    with Terminal() as terminal:
+        terminal.run("export LINES=10 COLUMNS=30; shopt -u checkwinsize") # of a terminal that was smaller
         process, modes = begin(terminal)
         terminal.wait_for("screen 80x24")
         for width, height in ((100, 30), (300, 100), (20, 5), (200, 50), (10, 1), (2, 2), (80, 24)):
