@@ -158,10 +158,14 @@ static void give_up_target(target *t, const ki_error *cause) {
     }
 }
 
-/* Returns true for an error response that can be that of the watch after a list that waits in the queue: a list of what
- * cannot be watched is complete. A list that fails so fails again. */
+/* Returns true for a failure of the watch after a list, which is complete although it may still wait in the queue. An
+ * error response can be that of a watch; a list that fails so fails again. */
 static bool is_perhaps_of_watch(const target *t, const ki_health *health) {
-    return t->session->is_once && ki_error_is_method_not_supported(&health->cause) && health->failures <= 1;
+    bool is_response = ki_error_is_method_not_supported(&health->cause) && health->failures <= 1;
+    /* A streaming list that is forbidden is no failure: a list follows. */
+    bool is_forbidden =
+        ki_error_is_forbidden(&health->cause) && strncmp(ki_error_message(&health->cause), "watch ", 6) == 0;
+    return t->session->is_once && (is_response || is_forbidden);
 }
 
 static void on_state(ki_informer *informer, const ki_health *health, void *user) {

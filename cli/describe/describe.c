@@ -27,8 +27,14 @@ void describe_object(const description *d, sheet *s) {
         describe_pod(d, s);
         break;
     case DESCRIBED_NODE:
+        describe_node(d, s);
+        break;
     case DESCRIBED_DEPLOYMENT:
+        describe_deployment(d, s);
+        break;
     case DESCRIBED_SERVICE:
+        describe_service(d, s);
+        break;
     case DESCRIBED_BY_FIELDS:
         describe_by_fields(d, s);
         break;

@@ -109,6 +109,20 @@ COMMAND_TEST(what_may_be_read_is_shown_before_why_the_rest_may_not) {
     command_ends(3);
 }
 
+COMMAND_TEST(get_needs_no_permission_to_watch) {
+    ki_error err = KI_ERROR_INIT;
+    serve_tls(TLS "server.pem", TLS "server.key");
+    if (ki_testing_server_add_token(command_server, "token=anns,user=ann", &err) ||
+        ki_testing_server_allow(command_server, "user=ann,verb=get+list,resource=pods", &err))
+        fail_msg("%s", ki_error_message(&err));
+    for (int i = 0; i < 8; i++) { /* the watch fails before or after the list has left the queue */
+        COMMAND_RUN("get", "pods", "-A", "-o", "name", "--server", "URL", CA, "--token=anns");
+        assert_non_null(strstr(command_output(), "pod/"));
+        assert_null(ki_process_err_line(&command));
+        command_ends(0);
+    }
+}
+
 COMMAND_TEST(what_is_no_api_server_is_called_that) {
     static const struct {
         const char *response;

@@ -155,3 +155,124 @@ DESCRIBE_TEST(a_pod_without_anything_has_its_sections) {
                          "Node-Selectors:   <none>\n"
                          "Tolerations:      <none>\n");
 }
+
+DESCRIBE_TEST(a_node_has_the_sums_of_its_pods) {
+    yyjson_val *pods[] = {
+        json("{'metadata':{'namespace':'n','name':'a','creationTimestamp':'2024-01-01T00:59:00Z'},'spec':{"
+             "'initContainers':[{'name':'i','resources':{'requests':{'cpu':'2'}}},{'name':'s','restartPolicy':'Always',"
+             "'resources':{'requests':{'cpu':'100m','memory':'1Mi'}}}],'containers':[{'name':'c','resources':{"
+             "'requests':{'cpu':'500m','memory':'1Gi'},'limits':{'memory':'2Gi'}}}]}}"),
+        json("{'metadata':{'namespace':'n','name':'b','creationTimestamp':'2024-01-01T00:00:00Z'},'spec':{'containers':"
+             "[{'name':'c','resources':{'requests':{'cpu':'1','x/y':'2'}}}]},'status':{'containerStatuses':[{'name':"
+             "'c','resources':{'requests':{'cpu':'1500m'}}}]}}"),
+    };
+    description d = { .object = json("{'apiVersion':'v1','kind':'Node','metadata':{'name':'a','labels':{"
+                                     "'node-role.kubernetes.io/w':''}},'status':{'capacity':{'cpu':'4','memory':'8Gi',"
+                                     "'x/y':'3'}}}"),
+                      .now_ms = INT64_C(1704070800000), /* 2024-01-01T01:00:00Z */
+                      .related = { pods, 2 },
+                      .lease_failure = "why" };
+    assert_described(
+        &d, "Name:               a\n"
+            "Roles:              w\n"
+            "Labels:             node-role.kubernetes.io/w=\n"
+            "Annotations:        <none>\n"
+            "CreationTimestamp:  Mon, 01 Jan 0001 00:00:00 +0000\n"
+            "Taints:             <none>\n"
+            "Unschedulable:      false\n"
+            "Lease:              Failed to get lease: why\n"
+            "Addresses:\n"
+            "Capacity:\n"
+            "  cpu:     4\n"
+            "  memory:  8Gi\n"
+            "  x/y:     3\n"
+            "System Info:\n"
+            "  Machine ID:                 \n"
+            "  System UUID:                \n"
+            "  Boot ID:                    \n"
+            "  Kernel Version:             \n"
+            "  OS Image:                   \n"
+            "  Operating System:           \n"
+            "  Architecture:               \n"
+            "  Container Runtime Version:  \n"
+            "  Kubelet Version:            \n"
+            "Non-terminated Pods:          (2 in total)\n"
+            "  Namespace                   Name    CPU Requests  CPU Limits  Memory Requests  Memory Limits  Age\n"
+            "  ---------                   ----    ------------  ----------  ---------------  -------------  ---\n"
+            "  n                           a       2 (50%)       0 (0%)      1025Mi (12%)     2Gi (25%)      60s\n"
+            "  n                           b       1500m (37%)   0 (0%)      0 (0%)           0 (0%)         60m\n"
+            "Allocated resources:\n"
+            "  (Total limits may be over 100 percent, i.e., overcommitted.)\n"
+            "  Resource           Requests      Limits\n"
+            "  --------           --------      ------\n"
+            "  cpu                3 (75%)       0 (0%)\n"
+            "  memory             1025Mi (12%)  2Gi (25%)\n"
+            "  ephemeral-storage  0 (0%)        0 (0%)\n"
+            "  x/y                2             0\n");
+}
+
+#define REPLICA_SET(name, second, owner, image) \
+    json("{'metadata':{'name':'" name "','creationTimestamp':'2024-01-01T00:00:0" second \
+         "Z','ownerReferences':[{'uid':'" owner "','controller':true}]},'spec':{'replicas':2,'template':{'spec':{" \
+         "'containers':[{'image':'" image "','name':'c'}]},'metadata':{'labels':{'pod-template-hash':'" name \
+         "','a':'b'}}}},'status':{'replicas':1}}")
+
+DESCRIBE_TEST(a_deployment_has_its_replica_sets) {
+    yyjson_val *sets[] = { REPLICA_SET("d", "4", "u", "i"), REPLICA_SET("c", "3", "u", "i"),
+                           REPLICA_SET("b", "2", "u", "old"), REPLICA_SET("a", "1", "other", "i") };
+    description d = { .object =
+                          json("{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'a','namespace':"
+                               "'n','uid':'u'},'spec':{'replicas':2,'selector':{'matchExpressions':[{'key':'a',"
+                               "'operator':'In','values':['c','b']}]},'strategy':{'type':'Recreate'},'template':{"
+                               "'metadata':{'labels':{'a':'b'}},'spec':{'containers':[{'name':'c','image':'i'}]}}}"
+                               "}"),
+                      .related = { sets, 4 } };
+    assert_described(&d, "Name:               a\n"
+                         "Namespace:          n\n"
+                         "CreationTimestamp:  Mon, 01 Jan 0001 00:00:00 +0000\n"
+                         "Labels:             <none>\n"
+                         "Annotations:        <none>\n"
+                         "Selector:           a in (b,c)\n"
+                         "Replicas:           2 desired | 0 updated | 0 total | 0 available | 0 unavailable\n"
+                         "StrategyType:       Recreate\n"
+                         "MinReadySeconds:    0\n"
+                         "Pod Template:\n"
+                         "  Labels:  a=b\n"
+                         "  Containers:\n"
+                         "   c:\n"
+                         "    Image:         i\n"
+                         "    Port:          <none>\n"
+                         "    Host Port:     <none>\n"
+                         "    Environment:   <none>\n"
+                         "    Mounts:        <none>\n"
+                         "  Volumes:         <none>\n"
+                         "  Node-Selectors:  <none>\n"
+                         "  Tolerations:     <none>\n"
+                         "OldReplicaSets:    b (1/2 replicas created), d (1/2 replicas created)\n"
+                         "NewReplicaSet:     c (1/2 replicas created)\n");
+}
+
+DESCRIBE_TEST(a_service_has_its_first_endpoints) {
+    yyjson_val *slices[] = {
+        json("{'ports':[{'name':'x','port':8080},{'name':'y','port':9}],'endpoints':[{'addresses':['10.0.0.1']},{"
+             "'addresses':['10.0.0.2'],'conditions':{'ready':false}},{'addresses':['10.0.0.3']}]}"),
+        json("{'ports':[{'name':'x','port':8080}],'endpoints':[{'addresses':['fd00::1']},{'addresses':['fd00::2']}]}"),
+    };
+    description d = { .object = json("{'apiVersion':'v1','kind':'Service','metadata':{'name':'a','namespace':'n'},"
+                                     "'spec':{'type':'ClusterIP','ports':[{'name':'x','port':80,'protocol':'TCP',"
+                                     "'targetPort':'http'}],'sessionAffinity':'None'}}"),
+                      .related = { slices, 2 } };
+    assert_described(&d, "Name:              a\n"
+                         "Namespace:         n\n"
+                         "Labels:            <none>\n"
+                         "Annotations:       <none>\n"
+                         "Selector:          <none>\n"
+                         "Type:              ClusterIP\n"
+                         "IP Families:       <none>\n"
+                         "IP:                \n"
+                         "IPs:               <none>\n"
+                         "Port:              x  80/TCP\n"
+                         "TargetPort:        http/TCP\n"
+                         "Endpoints:         10.0.0.1:8080,10.0.0.3:8080,[fd00::1]:8080 + 1 more...\n"
+                         "Session Affinity:  None\n");
+}
