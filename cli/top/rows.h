@@ -66,8 +66,9 @@ void rows_group(rows *r, grouping by);
 void rows_toggle(rows *r, const char *group);
 
 /* Brings the changes into the table, and ends lights that are due. `now_ms` is monotonic; ages are relative to
- * `wall_ms`. Until then an object that has changed is kept twice: settle rows that nobody sees, too. Errors: KI_ERR_NO_MEMORY: the table is as before, or has the changes but not yet the new order, query or
- * grouping; the next call tries again. */
+ * `wall_ms`. Until then an object that has changed is kept twice: settle rows that nobody sees, too. Errors:
+ * KI_ERR_NO_MEMORY: the table is as before, or has the changes but not yet the new order, query or grouping; the next
+ * call tries again. */
 ki_status rows_settle(rows *r, int64_t now_ms, int64_t wall_ms, ki_error *err);
 /* Returns true if rows_settle has something to do at `now_ms`. */
 bool rows_are_dirty(const rows *r, int64_t now_ms);
