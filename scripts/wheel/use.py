@@ -3,12 +3,18 @@
 Prints what it saw, and ends with a traceback if something is not as it must be. Needs nothing but the wheel.
 """
 
+import contextlib
+import fcntl
 import importlib.metadata
 import os
 import pathlib
+import pty
+import select
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 
 LIMIT = 60  # seconds for what comes at once
@@ -56,6 +62,25 @@ with kinformer.Factory() as factory:
     factory.client.patch("pods", "shop/cart-1", {"status": {"phase": "Running"}}, subresource="status")
     assert seen.wait(LIMIT), "no update came"
     assert pods["shop/cart-1"].phase == "Running", pods["shop/cart-1"].phase
+
+# The command's screen finds this system's description of the terminal.
+process, terminal = pty.fork()
+if process == 0:
+    os.environ["TERM"] = "xterm"
+    os.execv(command, [command, "top", "pods", "-A"])
+fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+picture = b""
+while b"cart-1" not in picture:
+    assert select.select([terminal], [], [], LIMIT)[0], picture
+    picture += os.read(terminal, 4096)
+os.write(terminal, b"q")
+with contextlib.suppress(OSError):  # the end of a terminal
+    while os.read(terminal, 4096):
+        pass
+status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+print("kinformer top:", status)
+assert status == 0, status
+
 server.communicate()
 assert server.returncode == 0, server.returncode
 
