@@ -141,9 +141,12 @@ static void on_input(session *s) {
     top *p = s->user;
     ki_error err = KI_ERROR_INIT;
     ki_status status = KI_OK;
-    int key;
-    while (!s->done && !status && (key = screen_key(p->screen)) != KEY_NONE_YET) {
-        status = model_key(&p->model, key, &err);
+    int pressed;
+    while (!s->done && !status && (pressed = screen_key(p->screen)) != KEY_NONE_YET) {
+        const moment at = { .now_ms = session_now_ms(), .wall_ms = wall_now_ms() };
+        status = model_key(&p->model, pressed, &err);
+        if (!status)
+            status = model_settle(&p->model, at, &err); /* the next key means what is there then */
         p->is_dirty = true;
         if (p->model.redraws)
             screen_redraw(p->screen);

@@ -146,6 +146,9 @@ if(TARGET example-watch-pods)
             add_test(NAME integration/screen COMMAND ${system_python3}
                 ${PROJECT_SOURCE_DIR}/tests/integration/screen.py $<TARGET_FILE:show_screen>)
             set_tests_properties(integration/screen PROPERTIES LABELS integration TIMEOUT 600 SKIP_RETURN_CODE 77)
+            add_test(NAME integration/top COMMAND ${system_python3}
+                ${PROJECT_SOURCE_DIR}/tests/integration/top.py $<TARGET_FILE:kinformer-program>)
+            set_tests_properties(integration/top PROPERTIES LABELS integration TIMEOUT 600 SKIP_RETURN_CODE 77)
             add_test(NAME integration/ffi COMMAND ${system_python3}
                 ${PROJECT_SOURCE_DIR}/tests/integration/ffi.py $<TARGET_FILE:kinformer-program> ${CMAKE_C_COMPILER})
             set_tests_properties(integration/ffi PROPERTIES LABELS integration TIMEOUT 600 SKIP_RETURN_CODE 77)

@@ -33,14 +33,16 @@ static void draw_listing(const ki_health *h, canvas *c) {
                   h->message);
 }
 
+/* The cause is last: it can be long. */
 static void draw_failure(const ki_health *h, canvas *c) {
     char next[32];
-    canvas_printf(c, STYLE_BAD, "%s: %s", ki_state_name(h->state), h->message);
+    canvas_add(c, STYLE_BAD, ki_state_name(h->state), 0);
     if (h->retry_in_ms >= 0) {
         write_seconds(h->retry_in_ms, next);
-        canvas_printf(c, STYLE_PLAIN, ", trying again in %s", next);
+        canvas_printf(c, STYLE_PLAIN, ", next try in %s", next);
     }
     draw_age(h, ", ", c);
+    canvas_printf(c, STYLE_BAD, ": %s", h->message);
 }
 
 void health_draw(const tab *t, const char *server, canvas *c) {

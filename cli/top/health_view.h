@@ -5,8 +5,8 @@
 #include "canvas.h"
 #include "tab.h"
 
-/* Adds the health to the current line: "at most 0.4 s old, 312 changes a second"; "blocked: forbidden: …, trying again
- * in 4 s, 35 s old". `server` is named while it does not respond. */
+/* Adds the health to the current line: "at most 0.4 s old, 312 changes a second"; "blocked, next try in 4.0 s, at
+ * most 35 s old: forbidden: …". `server` is named while it does not respond. */
 void health_draw(const tab *t, const char *server, canvas *c);
 
 #endif

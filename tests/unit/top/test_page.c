@@ -308,8 +308,7 @@ TEST(the_health_says_why_nothing_comes) {
     ki_health health = { .state = KI_STATE_BLOCKED, .staleness_ms = 35000, .retry_in_ms = 4000 };
     snprintf(health.message, sizeof health.message, "forbidden: list pods");
     tab_tick(&s->tabs[0], &health);
-    assert_non_null(
-        strstr(look(s, 80, 10), "blocked: forbidden: list pods, trying again in 4.0 s, at most 35 s old\n"));
+    assert_non_null(strstr(look(s, 80, 10), "blocked, next try in 4.0 s, at most 35 s old: forbidden: list pods\n"));
     health = (ki_health){ .state = KI_STATE_LISTING, .listed = 1200, .list_total = 50000, .staleness_ms = -1 };
     tab_tick(&s->tabs[0], &health);
     assert_non_null(strstr(look(s, 80, 10), "\nlisting: 1,200 of 50,000 objects\n"));
