@@ -4,10 +4,10 @@
 #include "line.h"
 #include "lines/event_line.h"
 #include "output.h"
+#include "screen/screen.h"
 #include "session.h"
 #include "top/inquiry.h"
 #include "top/page.h"
-#include "top/screen.h"
 
 #include <stdlib.h>
 #include <string.h>

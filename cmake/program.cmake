@@ -34,8 +34,8 @@ target_include_directories(kinformer-lines PRIVATE ${PROJECT_SOURCE_DIR} ${PROJE
 target_link_libraries(kinformer-lines PUBLIC kinformer-print-static kinformer-static PRIVATE PkgConfig::ki_deps Threads::Threads)
 
 # What `kinformer top` shows: for the program and its tests. Its screen is a library of its own, which alone needs ncurses.
-ki_sources(sources cli/top/*.c)
-set(screen ${PROJECT_SOURCE_DIR}/cli/top/screen.c ${PROJECT_SOURCE_DIR}/cli/top/description.c)
+ki_sources(sources cli/top/*.c cli/rows/*.c cli/screen/*.c)
+set(screen ${PROJECT_SOURCE_DIR}/cli/screen/screen.c ${PROJECT_SOURCE_DIR}/cli/screen/description.c)
 list(REMOVE_ITEM sources ${screen})
 add_library(kinformer-top STATIC ${sources})
 ki_target(kinformer-top)

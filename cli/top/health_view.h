@@ -2,7 +2,7 @@
 #ifndef CLI_TOP_HEALTH_VIEW_H
 #define CLI_TOP_HEALTH_VIEW_H
 
-#include "canvas.h"
+#include "cli/screen/canvas.h"
 #include "tab.h"
 
 /* Adds the health to the current line: "at most 0.4 s old, 312 changes a second"; "blocked, next try in 4.0 s, at

@@ -1,7 +1,7 @@
 /* model.c: see model.h. */
 #include "model.h"
 
-#include "screen.h"
+#include "cli/screen/screen.h"
 
 #include <stdlib.h>
 #include <string.h>

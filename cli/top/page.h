@@ -9,7 +9,7 @@
 #ifndef CLI_TOP_PAGE_H
 #define CLI_TOP_PAGE_H
 
-#include "canvas.h"
+#include "cli/screen/canvas.h"
 #include "model.h"
 
 /* Draws the model as of its last model_settle on a canvas that has begun, and notes in the model how many lines of the

@@ -2,7 +2,7 @@
 #ifndef CLI_TOP_PANE_VIEW_H
 #define CLI_TOP_PANE_VIEW_H
 
-#include "canvas.h"
+#include "cli/screen/canvas.h"
 #include "model.h"
 
 /* Draws `height` lines. Errors: KI_ERR_NO_MEMORY. */

@@ -7,7 +7,7 @@
 #ifndef CLI_TOP_SUMMARY_H
 #define CLI_TOP_SUMMARY_H
 
-#include "severity.h"
+#include "cli/rows/severity.h"
 #include "tab.h"
 
 typedef struct summary_line {

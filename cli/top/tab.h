@@ -3,8 +3,8 @@
 #ifndef CLI_TOP_TAB_H
 #define CLI_TOP_TAB_H
 
+#include "cli/rows/rows.h"
 #include "history.h"
-#include "rows.h"
 
 #include "cli/lines/fold.h"
 

@@ -1,7 +1,7 @@
 /* table_view.c: see table_view.h. Ages are those of now: the cells of the shown rows are read for each picture. */
 #include "table_view.h"
 
-#include "severity.h"
+#include "cli/rows/severity.h"
 
 #include "cli/output.h"
 

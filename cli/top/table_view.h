@@ -2,7 +2,7 @@
 #ifndef CLI_TOP_TABLE_VIEW_H
 #define CLI_TOP_TABLE_VIEW_H
 
-#include "canvas.h"
+#include "cli/screen/canvas.h"
 #include "tab.h"
 
 /* Draws the headings and `height` lines of the table. Errors: KI_ERR_NO_MEMORY. */

@@ -1,7 +1,7 @@
 /* Shows a screen with its size, all styles, and the keys that were typed, for tests/integration/screen.py.
  *
  * q ends, x crashes, f fills the screen with other letters, z suspends as Ctrl-Z does. */
-#include "cli/top/screen.h"
+#include "cli/screen/screen.h"
 
 #include <poll.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The picture of kinformer top, and what keys change in it: tables, groups, filter, summary, pane, YAML. */
 #include "cli/output.h"
+#include "cli/screen/screen.h"
 #include "cli/top/page.h"
-#include "cli/top/screen.h"
 #include "tests/support/make_object.h"
 #include "tests/support/test.h"
 

@@ -4,8 +4,8 @@
  * or any cell but an age, with small or capital letters; !word excludes. A condition is NAME=VALUE, NAME!=VALUE,
  * NAME~PART, NAME>N, NAME<N, NAME>=N or NAME<=N of a column or of a field with a dot, as in --where (filter.h); a blank
  * in a column's name is a "-": last-seen<5m. */
-#ifndef CLI_TOP_QUERY_H
-#define CLI_TOP_QUERY_H
+#ifndef CLI_ROWS_QUERY_H
+#define CLI_ROWS_QUERY_H
 
 #include "cli/lines/filter.h"
 

@@ -1,5 +1,5 @@
 /* How bad a status is. */
-#include "cli/top/severity.h"
+#include "cli/rows/severity.h"
 #include "tests/support/test.h"
 
 #include <string.h>

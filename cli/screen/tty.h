@@ -7,8 +7,8 @@
  * SIGKILL.
  *
  * A terminal that takes no bytes (a dead connection) does not block the program: writes wait for a bounded time. */
-#ifndef CLI_TOP_TTY_H
-#define CLI_TOP_TTY_H
+#ifndef CLI_SCREEN_TTY_H
+#define CLI_SCREEN_TTY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* item.h: one version of an object as a line of the table, in one allocation: its cells, what it is sorted by, its
  * lights. */
-#ifndef CLI_TOP_ITEM_H
-#define CLI_TOP_ITEM_H
+#ifndef CLI_ROWS_ITEM_H
+#define CLI_ROWS_ITEM_H
 
 #include "cli/lines/filter.h"
 

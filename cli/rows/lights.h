@@ -1,6 +1,6 @@
 /* lights.h: what has changed in the table lately: cells, new rows, deleted rows. */
-#ifndef CLI_TOP_LIGHTS_H
-#define CLI_TOP_LIGHTS_H
+#ifndef CLI_ROWS_LIGHTS_H
+#define CLI_ROWS_LIGHTS_H
 
 #include "item.h"
 

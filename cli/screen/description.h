@@ -1,6 +1,6 @@
 /* description.h: what terminfo says of the terminal, before ncurses takes it. */
-#ifndef CLI_TOP_DESCRIPTION_H
-#define CLI_TOP_DESCRIPTION_H
+#ifndef CLI_SCREEN_DESCRIPTION_H
+#define CLI_SCREEN_DESCRIPTION_H
 
 #include "screen.h"
 #include "tty.h"

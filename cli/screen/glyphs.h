@@ -1,6 +1,6 @@
 /* glyphs.h: the characters of a text as the locale's terminal shows them. */
-#ifndef CLI_TOP_GLYPHS_H
-#define CLI_TOP_GLYPHS_H
+#ifndef CLI_SCREEN_GLYPHS_H
+#define CLI_SCREEN_GLYPHS_H
 
 #include <stddef.h>
 #include <wchar.h>

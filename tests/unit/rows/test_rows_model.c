@@ -2,7 +2,7 @@
 #include "cli/lines/cell_value.h"
 #include "cli/lines/fold.h"
 #include "cli/output.h"
-#include "cli/top/rows.h"
+#include "cli/rows/rows.h"
 #include "tests/support/make_object.h"
 #include "tests/support/test.h"
 

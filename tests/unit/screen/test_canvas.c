@@ -1,5 +1,5 @@
 /* The picture of the screen: what is added, cut and marked. */
-#include "cli/top/canvas.h"
+#include "cli/screen/canvas.h"
 #include "tests/support/test.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Characters as the locale's terminal shows them. */
-#include "cli/top/glyphs.h"
+#include "cli/screen/glyphs.h"
 #include "tests/support/test.h"
 
 #include <locale.h>

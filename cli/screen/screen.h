@@ -5,8 +5,8 @@
  *
  * Colours need a terminal that has them, and an environment without NO_COLOR. Characters that the locale lacks are
  * replaced by similar ones of ASCII; in the locale C the terminal is taken to show UTF-8. */
-#ifndef CLI_TOP_SCREEN_H
-#define CLI_TOP_SCREEN_H
+#ifndef CLI_SCREEN_SCREEN_H
+#define CLI_SCREEN_SCREEN_H
 
 #include "canvas.h"
 

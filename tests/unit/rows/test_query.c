@@ -1,5 +1,5 @@
 /* What is typed to find objects: which texts parse, and which objects pass. */
-#include "cli/top/query.h"
+#include "cli/rows/query.h"
 #include "tests/support/make_object.h"
 #include "tests/support/test.h"
 

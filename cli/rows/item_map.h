@@ -1,6 +1,6 @@
 /* item_map.h: the newest versions of objects by key. */
-#ifndef CLI_TOP_ITEM_MAP_H
-#define CLI_TOP_ITEM_MAP_H
+#ifndef CLI_ROWS_ITEM_MAP_H
+#define CLI_ROWS_ITEM_MAP_H
 
 #include "item.h"
 

@@ -1,8 +1,8 @@
 /* Each allocation fails in turn: the rows stay as they were, and the next call completes what failed. The program is
  * linked so that the functions below are called in place of libc's. */
 #include "cli/lines/fold.h"
+#include "cli/rows/rows.h"
 #include "cli/top/history.h"
-#include "cli/top/rows.h"
 #include "tests/support/make_object.h"
 #include "tests/support/test.h"
 

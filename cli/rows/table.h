@@ -1,6 +1,6 @@
 /* table.h: the items that are shown: all in order, those that pass in groups, counts, lights. */
-#ifndef CLI_TOP_TABLE_H
-#define CLI_TOP_TABLE_H
+#ifndef CLI_ROWS_TABLE_H
+#define CLI_ROWS_TABLE_H
 
 #include "groups.h"
 #include "item_map.h"

@@ -1,6 +1,6 @@
 /* canvas.h: a picture of a terminal's screen: lines of text in styles. Without a terminal. */
-#ifndef CLI_TOP_CANVAS_H
-#define CLI_TOP_CANVAS_H
+#ifndef CLI_SCREEN_CANVAS_H
+#define CLI_SCREEN_CANVAS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* The objects of a resource as the lines of a table: order, lights, filters, groups, widths. */
-#include "cli/top/rows.h"
+#include "cli/rows/rows.h"
 #include "tests/support/make_object.h"
 #include "tests/support/test.h"
 

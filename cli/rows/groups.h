@@ -1,6 +1,6 @@
 /* groups.h: the items that pass, in order, by what they are grouped by. Without grouping all are in one group. */
-#ifndef CLI_TOP_GROUPS_H
-#define CLI_TOP_GROUPS_H
+#ifndef CLI_ROWS_GROUPS_H
+#define CLI_ROWS_GROUPS_H
 
 #include "cli/lines/tally.h"
 #include "item.h"

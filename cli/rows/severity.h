@@ -3,8 +3,8 @@
  * A word that the table does not have is bad for pods, whose other statuses are reasons of failures (CrashLoopBackOff,
  * Evicted, OOMKilled), and plain for other kinds, whose words mean what their controllers want. An object that is not
  * all ready is a warning at least: a pod that runs with 1/2, a deployment with 2/3. */
-#ifndef CLI_TOP_SEVERITY_H
-#define CLI_TOP_SEVERITY_H
+#ifndef CLI_ROWS_SEVERITY_H
+#define CLI_ROWS_SEVERITY_H
 
 #include "cli/lines/tally.h"
 

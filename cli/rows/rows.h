@@ -5,8 +5,8 @@
  * rows_sort, rows_filter, rows_group and rows_toggle ask for: between two calls the lines stay what they are.
  *
  * Keys and the texts of groups are the server's and can hold anything: canvas_add makes them safe to print. */
-#ifndef CLI_TOP_ROWS_H
-#define CLI_TOP_ROWS_H
+#ifndef CLI_ROWS_ROWS_H
+#define CLI_ROWS_ROWS_H
 
 #include "cli/lines/change.h"
 #include "cli/lines/tally.h"
