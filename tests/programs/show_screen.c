@@ -4,6 +4,7 @@
 #include "cli/screen/screen.h"
 
 #include <poll.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@ enum {
     KEYS_MAX = 40
 };
 
+static volatile uintptr_t no_address = sizeof(int);
 static int keys[KEYS_MAX]; /* the last ones */
 static size_t key_count;
 static const char *filler = ""; /* what the lines below are filled with: no letter twice, which terminals repeat */
@@ -83,7 +85,7 @@ static bool handle_key(int typed, screen *s) {
     if (typed == KEY_OF_REDRAW)
         screen_redraw(s);
     if (typed == 'x')
-        *(volatile int *)sizeof(int) = 1; /* NOLINT(performance-no-int-to-ptr): a crash */
+        *(volatile int *)no_address = 1; /* NOLINT(performance-no-int-to-ptr): a crash */
     return typed != 'q';
 }
 
