@@ -45,7 +45,7 @@ const tableDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomR
 const tableObjects = `{"apiVersion":"v1","kind":"List","items":[
 {"apiVersion":"v1","kind":"Node","metadata":{"name":"t1","labels":{"node-role.kubernetes.io/worker":"","node-role.kubernetes.io/control-plane":"","kubernetes.io/role":"master"}},"spec":{"unschedulable":true}},
 {"apiVersion":"v1","kind":"Node","metadata":{"name":"t2"}},
-{"apiVersion":"v1","kind":"Pod","metadata":{"name":"runs","labels":{"app":"web","tier":"a"}},"spec":{"nodeName":"t1","readinessGates":[{"conditionType":"x/y"}],"containers":[{"name":"c","image":"i:1"},{"name":"d","image":"i:2"}]}},
+{"apiVersion":"v1","kind":"Pod","metadata":{"name":"runs","labels":{"app":"web","tier":"a"}},"spec":{"nodeName":"t1","readinessGates":[{"conditionType":"x/y"}],"containers":[{"name":"c","image":"i:1","resources":{"requests":{"cpu":"500m","memory":"256Mi"},"limits":{"memory":"1Gi"}}},{"name":"d","image":"i:2"}]}},
 {"apiVersion":"v1","kind":"Pod","metadata":{"name":"waits"},"spec":{"containers":[{"name":"c","image":"i:1"}]}},
 {"apiVersion":"v1","kind":"Pod","metadata":{"name":"starts"},"spec":{"initContainers":[{"name":"i","image":"i:1"},{"name":"j","image":"i:1"}],"containers":[{"name":"c","image":"i:1"}]}},
 {"apiVersion":"v1","kind":"Pod","metadata":{"name":"ended"},"spec":{"containers":[{"name":"c","image":"i:1"}]}},
@@ -92,7 +92,7 @@ const tableObjects = `{"apiVersion":"v1","kind":"List","items":[
 
 // tableStatuses are statuses that the case writes, since no controller does.
 var tableStatuses = []struct{ object, status string }{
-	{"node/t1", `{"conditions":[{"type":"Ready","status":"True"}],"addresses":[{"type":"InternalIP","address":"192.0.2.1"}],"nodeInfo":{"kubeletVersion":"v1.36.3","osImage":"an OS","kernelVersion":"6.1","architecture":"amd64","containerRuntimeVersion":"cri://1","bootID":"","kubeProxyVersion":"","machineID":"","operatingSystem":"linux","systemUUID":""}}`},
+	{"node/t1", `{"allocatable":{"cpu":"3920m","memory":"7Gi","pods":"110"},"capacity":{"cpu":"4","memory":"8Gi","pods":"110"},"conditions":[{"type":"Ready","status":"True"}],"addresses":[{"type":"InternalIP","address":"192.0.2.1"}],"nodeInfo":{"kubeletVersion":"v1.36.3","osImage":"an OS","kernelVersion":"6.1","architecture":"amd64","containerRuntimeVersion":"cri://1","bootID":"","kubeProxyVersion":"","machineID":"","operatingSystem":"linux","systemUUID":""}}`},
 	{"pod/runs", `{"phase":"Running","podIP":"192.0.2.9","podIPs":[{"ip":"192.0.2.9"}],"conditions":[{"type":"x/y","status":"True"}],"containerStatuses":[{"name":"c","ready":true,"restartCount":3,"image":"","imageID":"","state":{"running":{}},"lastState":{"terminated":{"exitCode":1,"finishedAt":"2024-01-01T00:00:00Z"}}},{"name":"d","ready":false,"restartCount":0,"image":"","imageID":"","state":{"running":{}}}]}`},
 	{"pod/waits", `{"phase":"Pending","containerStatuses":[{"name":"c","ready":false,"restartCount":7,"image":"","imageID":"","state":{"waiting":{"reason":"CrashLoopBackOff"}}}]}`},
 	{"pod/starts", `{"phase":"Pending","initContainerStatuses":[{"name":"i","ready":true,"restartCount":1,"image":"","imageID":"","state":{"terminated":{"exitCode":0}}},{"name":"j","ready":false,"restartCount":0,"image":"","imageID":"","state":{"running":{}}}]}`},
