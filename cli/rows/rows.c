@@ -234,16 +234,27 @@ rows_line rows_line_at(const rows *r, size_t index) {
                         .lit = it->lit };
 }
 
+/* Returns the version that the table has; NULL if it has none. */
+static const item *find_item(const rows *r, const char *key) {
+    const item *it = *item_map_find(&r->newest, key);
+    return it && it->is_staged ? it->other : it;
+}
+
 size_t rows_line_of(const rows *r, const char *key, const char *group_text) {
     const group *g = key ? NULL : groups_find(&r->table.groups, group_text);
     if (!key)
         return g && g->list.count && r->table.groups.has_headings ? g->first_line : SIZE_MAX;
-    const item *it = *item_map_find(&r->newest, key);
-    it = it && it->is_staged ? it->other : it;
+    const item *it = find_item(r, key);
     g = it ? it->group : NULL;
     if (!g || (r->table.groups.has_headings && !g->is_open))
         return SIZE_MAX;
     return g->first_line + r->table.groups.has_headings + item_list_find(&g->list, it);
+}
+
+const ki_object *rows_object(const rows *r, const char *key, bool *ret_is_deleted) {
+    const item *it = find_item(r, key);
+    *ret_is_deleted = !it || it->is_deleted;
+    return it ? it->obj : NULL;
 }
 
 size_t rows_count(const rows *r) {

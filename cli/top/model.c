@@ -29,14 +29,11 @@ const ki_object *model_selected(const model *m) {
 /* Reads the shown object again if it has changed. */
 static ki_status renew_object(model *m, ki_error *err) {
     const tab *t = model_tab(m);
-    size_t index = t ? rows_line_of(t->rows, ki_object_key(m->object.obj), NULL) : SIZE_MAX;
-    if (index == SIZE_MAX) {
-        m->is_object_deleted = true;
+    const ki_object *obj = rows_object(t->rows, ki_object_key(m->object.obj), &m->is_object_deleted);
+    if (!obj || obj == m->object.obj)
         return KI_OK;
-    }
-    const rows_line line = rows_line_at(t->rows, index);
-    m->is_object_deleted = line.state == ROW_IS_DELETED;
-    return line.obj == m->object.obj ? KI_OK : document_read(&m->object, line.obj, err);
+    ki_status status = document_read(&m->object, obj, err);
+    return status == KI_ERR_LIMIT ? KI_OK : status; /* the version before stays */
 }
 
 ki_status model_settle(model *m, moment at, ki_error *err) {

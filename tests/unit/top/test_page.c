@@ -286,6 +286,26 @@ TEST(enter_shows_the_object_as_yaml_and_follows_its_changes) {
     free_show(s);
 }
 
+TEST(the_yaml_follows_an_object_that_the_table_no_longer_shows) {
+    show *s = new_show();
+    have_three(s);
+    type(s, "/status=Running");
+    press(s, KEY_OF_ENTER);
+    (void)look(s, 80, 40);
+    press(s, KEY_OF_ENTER);
+    assert_non_null(strstr(look(s, 80, 40), "Pod shop/cart-1\napiVersion"));
+    change(s, CHANGE_MODIFIED, "cart-1", "Failed", false);
+    assert_non_null(strstr(look(s, 80, 40), "Pod shop/cart-1\napiVersion"));
+    assert_non_null(strstr(s->text, "  phase: Failed\n"));
+    change(s, CHANGE_DELETED, "cart-1", "Failed", false);
+    assert_non_null(strstr(look(s, 80, 40), "Pod shop/cart-1 (deleted)\n"));
+    s->now.now_ms += ROWS_LIT_MS;
+    assert_non_null(strstr(look(s, 80, 40), "Pod shop/cart-1 (deleted)\n"));
+    press(s, KEY_OF_ESCAPE);
+    assert_null(strstr(look(s, 80, 10), "cart-1"));
+    free_show(s);
+}
+
 TEST(the_pane_has_the_last_changes_of_the_selected_object) {
     show *s = new_show();
     have_three(s);
