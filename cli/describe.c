@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum {
-    PAGE_SIZE = 500 /* objects of a page, as in kubectl */
+    PAGE_OBJECTS = 500 /* objects of a page, as in kubectl */
 };
 
 /* Parsed objects. */
@@ -402,7 +402,7 @@ static void on_synced(ki_informer *informer, void *user) {
 }
 
 static void set_defaults(options *o) {
-    o->chunk_size = PAGE_SIZE;
+    o->chunk_size = PAGE_OBJECTS;
 }
 
 static int run_describe(const options *o) {

@@ -104,7 +104,7 @@ static ki_status draw(top *p, ki_error *err) {
 static void draw_if_dirty(session *s, int64_t now_ms) {
     top *p = s->user;
     ki_error err = KI_ERROR_INIT;
-    p->is_dirty |= model_is_dirty(&p->model, now_ms) | inquiry_has_changed(p->inquiry);
+    p->is_dirty = inquiry_has_changed(p->inquiry) || p->is_dirty || model_is_dirty(&p->model, now_ms);
     if (s->done || !p->is_dirty || now_ms < p->drawn_ms + TICK_MS)
         return;
     ki_status status = draw(p, &err);
