@@ -66,6 +66,7 @@ typedef struct options {
 
     /* watch and get */
     const char *output;
+    const char *template;
     bool show_managed_fields;
     bool allow_missing_keys;
     bool no_headers;

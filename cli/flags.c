@@ -348,9 +348,11 @@ const flag *flags_at(const cli_command *command, size_t index) {
 
 const char *flags_output_formats(const cli_command *command) {
     if (command == &command_watch)
-        return "line wide json yaml name jsonpath= jsonpath-file= custom-columns= custom-columns-file=";
+        return "line wide json yaml name jsonpath= jsonpath-file= go-template= go-template-file= custom-columns= "
+               "custom-columns-file=";
     if (command == &command_get)
-        return "wide json jsonl yaml name jsonpath= jsonpath-file= jsonpath-as-json= custom-columns= "
+        return "wide json jsonl yaml name jsonpath= jsonpath-file= jsonpath-as-json= go-template= "
+               "go-template-file= custom-columns= "
                "custom-columns-file=";
     return "text json"; /* doctor */
 }

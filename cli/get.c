@@ -229,7 +229,10 @@ static int run_get(const options *o) {
 static const flag flags[] = {
     FLAG("output", 'o', FLAG_TEXT, output, "FORMAT",
          "wide, json, jsonl (a line for each object), yaml, name, jsonpath=TEMPLATE,\njsonpath-file=FILE, "
-         "jsonpath-as-json=TEMPLATE, custom-columns=HEADER:PATH,...,\ncustom-columns-file=FILE"),
+         "jsonpath-as-json=TEMPLATE, go-template=TEMPLATE,\ngo-template-file=FILE, custom-columns=HEADER:PATH,...,\n"
+         "custom-columns-file=FILE"),
+    FLAG("template", 0, FLAG_TEXT, template, "TEMPLATE",
+         "the template of -o go-template, or the file of -o go-template-file"),
     FLAG("watch", 'w', FLAG_BOOL, watch, NULL, "then print each object that changes, until stopped"),
     FLAG("watch-only", 0, FLAG_BOOL, watch_only, NULL, "print only the objects that change"),
     FLAG("output-watch-events", 0, FLAG_BOOL, output_watch_events, NULL,
@@ -265,7 +268,6 @@ static const flag flags[] = {
 static const cli_hint hints[] = {
     { "recursive", 'R', "there is no flag --recursive; name each file with -f" },
     { "kustomize", 'k', "there is no flag --kustomize; kubectl kustomize DIR | kinformer get -f - gets its objects" },
-    { "template", '\0', "there is no flag --template; use -o jsonpath=... or -o custom-columns=..." },
     { NULL, '\0', NULL }
 };
 static const flag *const tables[] = { flags, flags_selection, flags_connection, NULL };

@@ -51,6 +51,22 @@ static int open_path(printer *p, const options *o, const char *template) {
     return EXIT_USAGE;
 }
 
+static int open_template(printer *p, const options *o, const char *template) {
+    ki_error err = KI_ERROR_INIT;
+    const ki_jsonpath_options with = { .size = sizeof with,
+                                       .allow_missing_keys = o->allow_missing_keys,
+                                       .max_output = (size_t)1 << 30 };
+    p->format = FORMAT_GO_TEMPLATE;
+    if (!template || !*template) {
+        say(p->command, "template format specified but no template given: -o go-template='{{.metadata.name}}'");
+        return EXIT_USAGE;
+    }
+    if (ki_go_template_new(template, &with, &p->template, &err) == KI_OK)
+        return EXIT_OK;
+    say(p->command, "error parsing template %s: %s", template, ki_error_message(&err));
+    return EXIT_USAGE;
+}
+
 static int add_column(printer *p, const char *header, size_t header_size, const char *path) {
     ki_error err = KI_ERROR_INIT;
     const ki_jsonpath_options with = { .size = sizeof with, .allow_missing_keys = true };
@@ -128,6 +144,32 @@ static bool begins(const char *text, const char *prefix, const char **ret_rest) 
     return true;
 }
 
+/* Opens the template of "go-template=TEXT", "go-template-file=FILE" and the like, or of --template. Returns -1 for any
+ * other format. */
+static int set_template(printer *p, const options *o) {
+    static const struct {
+        const char *name;
+        bool is_file;
+    } names[] = {
+        { "go-template", false }, { "template", false }, { "go-template-file", true }, { "templatefile", true }
+    };
+    const char *text = o->output ? o->output : "go-template", *rest = NULL;
+    if (!o->output && !o->template)
+        return -1;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (!begins(text, names[i].name, &rest) || (*rest && *rest != '='))
+            continue;
+        const char *given = *rest ? rest + 1 : o->template;
+        if (!names[i].is_file || !given)
+            return open_template(p, o, given);
+        char *read = read_template(p, given);
+        int status = read ? open_template(p, o, read) : EXIT_USAGE;
+        free(read);
+        return status;
+    }
+    return -1;
+}
+
 static int set_format(printer *p, const options *o) {
     static const struct {
         const char *name;
@@ -141,6 +183,9 @@ static int set_format(printer *p, const options *o) {
         say(p->command, "-o %.16s is a format of get; -o json prints a line for each change", text);
         return EXIT_USAGE;
     }
+    int opened = set_template(p, o);
+    if (opened >= 0)
+        return opened;
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
         if (strcmp(text, plain[i].name) != 0)
             continue;
@@ -170,13 +215,10 @@ static int set_format(printer *p, const options *o) {
         p->format = FORMAT_COLUMNS;
         return open_columns(p, text[14] ? rest : "");
     }
-    if (begins(text, "go-template", &rest) || begins(text, "template", &rest))
-        say(p->command, "-o go-template is not supported; use -o jsonpath=... or -o custom-columns=...");
-    else
-        say(p->command,
-            "-o %s is not a format; use %s, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, %s"
-            "custom-columns=HEADER:PATH,... or custom-columns-file=FILE",
-            text, is_watch ? "line, wide, json" : "wide, json, jsonl", is_watch ? "" : "jsonpath-as-json=TEMPLATE, ");
+    say(p->command,
+        "-o %s is not a format; use %s, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, %sgo-template=TEMPLATE, "
+        "go-template-file=FILE, custom-columns=HEADER:PATH,... or custom-columns-file=FILE",
+        text, is_watch ? "line, wide, json" : "wide, json, jsonl", is_watch ? "" : "jsonpath-as-json=TEMPLATE, ");
     return EXIT_USAGE;
 }
 
@@ -315,6 +357,12 @@ ki_status printer_print(printer *p, const char *json, size_t size, ki_error *err
             fwrite(text.data, 1, text.size, stdout);
         ki_jsonpath_text_clear(&text);
         break;
+    case FORMAT_GO_TEMPLATE:
+        status = ki_go_template_print(p->template, json, size, &text, err);
+        if (!status)
+            fwrite(text.data, 1, text.size, stdout);
+        ki_jsonpath_text_clear(&text);
+        break;
     case FORMAT_JSONPATH_AS_JSON:
         status = json_print_values(p->path, json, size, err);
         break;
@@ -343,6 +391,7 @@ void printer_flush(printer *p) {
 
 void printer_close(printer *p) {
     ki_jsonpath_free(p->path);
+    ki_go_template_free(p->template);
     ki_jsonpath_free(p->value);
     for (size_t i = 0; i < p->column_count; i++) {
         ki_jsonpath_free(p->columns[i]);

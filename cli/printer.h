@@ -1,10 +1,12 @@
-/* printer.h: the formats of -o of watch and get: json, yaml, name, jsonpath, jsonpath-as-json and custom-columns, as in
- * kubectl; jsonl. */
+/* printer.h: the formats of -o of watch and get: json, yaml, name, jsonpath, jsonpath-as-json, go-template and
+ * custom-columns, as in kubectl; jsonl. */
 #ifndef CLI_PRINTER_H
 #define CLI_PRINTER_H
 
 #include "cli.h"
 #include "table.h"
+
+#include "print/go_template.h"
 
 #include <kinformer-print/jsonpath.h>
 #include <kinformer-print/yaml.h>
@@ -19,6 +21,7 @@ typedef enum format {
     FORMAT_NAME,
     FORMAT_JSONPATH,
     FORMAT_JSONPATH_AS_JSON,
+    FORMAT_GO_TEMPLATE,
     FORMAT_COLUMNS
 } format;
 
@@ -30,9 +33,10 @@ typedef struct printer {
     const char *command;
     format format;
     bool no_headers;
-    size_t count;       /* objects printed so far */
-    ki_jsonpath *path;  /* the template of FORMAT_JSONPATH and FORMAT_JSONPATH_AS_JSON */
-    ki_jsonpath *value; /* the template "{@}", which prints numbers as Go does */
+    size_t count;             /* objects printed so far */
+    ki_jsonpath *path;        /* the template of FORMAT_JSONPATH and FORMAT_JSONPATH_AS_JSON */
+    ki_go_template *template; /* of FORMAT_GO_TEMPLATE */
+    ki_jsonpath *value;       /* the template "{@}", which prints numbers as Go does */
     ki_jsonpath *columns[COLUMNS_MAX];
     char *headers[COLUMNS_MAX];
     size_t column_count;

@@ -395,7 +395,7 @@ static int run_watch(const options *o) {
 static const flag flags[] = {
     FLAG("output", 'o', FLAG_TEXT, output, "FORMAT",
          "line (default), wide, json, yaml, name, jsonpath=TEMPLATE, "
-         "jsonpath-file=FILE,\ncustom-columns=HEADER:PATH,..., "
+         "jsonpath-file=FILE,\ngo-template=TEMPLATE, go-template-file=FILE, custom-columns=HEADER:PATH,...,\n"
          "custom-columns-file=FILE"),
     FLAG("show-managed-fields", 0, FLAG_BOOL, show_managed_fields, NULL, "print metadata.managedFields too"),
     FLAG("no-headers", 0, FLAG_BOOL, no_headers, NULL, "print custom-columns without headers"),

@@ -131,7 +131,7 @@ CLI_TEST(what_is_wrong_with_the_command_line_is_said) {
         { "wait pods", "kubectl wait" },
         { "serve --listen nowhere", "an address with a port" },
         { "serve --churn 5", "no load to change" },
-        { "get pods -o go-template=x", "go-template is not supported" },
+        { "get pods -o go-template={{define}}", "\"define\" is not supported" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         run(rows[i].words);

@@ -139,7 +139,9 @@ COMMAND_TEST(templates_come_from_files_too) {
 
 COMMAND_TEST(what_is_wrong_with_a_format_is_said) {
     static const format_row rows[] = {
-        { "go-template={{.x}}", "go-template is not supported" },
+        { "go-template={{.x|html}}", "\"html\" is not supported" },
+        { "go-template={{.x", "unclosed action" },
+        { "go-template", "no template given" },
         { "toml", "use wide, json, jsonl, yaml" },
         { "jsonpath", "needs a template" },
         { "jsonpath={.a", "unclosed action at position 2" },

@@ -423,6 +423,21 @@ COMMAND_TEST(a_file_names_the_objects) {
     }
 }
 
+COMMAND_TEST(go_templates_are_printed_as_kubectl_does) {
+    static const habit rows[] = {
+        { "get configmaps -n x --template={{.kind}}{{range.items}},{{.metadata.name}}{{end}}", "List,one,two\n", NULL,
+          0 },
+        { "get configmap one -n x -o template --template={{.kind}}-{{.data.none}}", "ConfigMap-<no value>\n", NULL, 0 },
+        { "get configmap one two -n x -o go-template={{len(.items)}}", "", "unexpected character", 2 },
+        { "get configmap one -n x -o go-template={{.data.none}} --allow-missing-template-keys=false", "",
+          "map has no entry for key \"none\"", 1 },
+        { "get configmap one -n x -o go-template={{.kind.x}}", "", "can't evaluate field x in type string", 1 },
+        { "get configmap one -n x -o go-template-file=/nothing", "", "error reading template /nothing", 2 },
+    };
+    put_config_maps();
+    CHECK_HABITS(rows);
+}
+
 COMMAND_TEST(what_get_does_not_have_names_the_way) {
     static const habit rows[] = {
         { "get configmap one -n x --subresource status -o name", "configmap/one\n", NULL, 0 },
@@ -431,7 +446,6 @@ COMMAND_TEST(what_get_does_not_have_names_the_way) {
           "--raw /apis/GROUP/VERSION/namespaces/NAMESPACE/deployments/NAME/scale", 2 },
         { "get -k dir", "", "kubectl kustomize DIR | kinformer get -f -", 2 },
         { "get -R -f dir", "", "name each file with -f", 2 },
-        { "get pods --template={{.kind}}", "", "use -o jsonpath=", 2 },
     };
     put_config_maps();
     CHECK_HABITS(rows);
