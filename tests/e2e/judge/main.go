@@ -39,6 +39,7 @@ func allCases() []testCase {
 	cases = append(cases, groupDownCases...)
 	cases = append(cases, formatCases...)
 	cases = append(cases, tableCases...)
+	cases = append(cases, topCases...)
 	cases = append(cases, kubeconfigCases...)
 	cases = append(cases, credentialCases...)
 	cases = append(cases, connectionCases...)
