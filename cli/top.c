@@ -31,6 +31,8 @@ typedef struct top {
     screen *screen;
     canvas *canvas;
     bool is_dirty;
+    bool has_more_keys; /* on_input has left some */
+    bool needs_settle;  /* for keys since the last model_settle */
     int64_t drawn_ms;
     int64_t next_second_ms;
 } top;
@@ -84,9 +86,14 @@ static void on_synced(ki_informer *informer, void *user) {
 
 /* ---- pictures ---- */
 
+static ki_status settle(top *p, moment at, ki_error *err) {
+    p->needs_settle = false;
+    return model_settle(&p->model, at, err);
+}
+
 static ki_status draw(top *p, ki_error *err) {
     const moment at = { .now_ms = session_now_ms(), .wall_ms = wall_now_ms() };
-    ki_status status = model_settle(&p->model, at, err);
+    ki_status status = settle(p, at, err);
     if (!status)
         status = inquiry_select(p->inquiry, p->model.has_pane ? model_selected(&p->model) : NULL, at.now_ms, err);
     if (!status)
@@ -121,6 +128,45 @@ static void tick_tabs(top *p) {
     }
 }
 
+/* ---- the keyboard ---- */
+
+static ki_status take_key(top *p, int pressed, ki_error *err) {
+    const moment at = { .now_ms = session_now_ms(), .wall_ms = wall_now_ms() };
+    ki_status status = KI_OK;
+    if (p->needs_settle && model_key_needs_lines(&p->model, pressed))
+        status = settle(p, at, err);
+    if (!status)
+        status = model_key(&p->model, pressed, err);
+    p->is_dirty = p->needs_settle = true;
+    if (p->model.redraws)
+        screen_redraw(p->screen);
+    if (p->model.suspends)
+        screen_suspend(p->screen);
+    p->model.redraws = p->model.suspends = false;
+    if (p->model.is_done)
+        session_end(&p->session, EXIT_OK);
+    return status;
+}
+
+/* Takes the keys that have come, for a limited time: signals, changes and pictures do not wait for a pasted text. */
+static void on_input(session *s) {
+    top *p = s->user;
+    ki_error err = KI_ERROR_INIT;
+    ki_status status = KI_OK;
+    const int64_t end_ms = session_now_ms() + TICK_MS;
+    int pressed = KEY_NONE_YET;
+    p->has_more_keys = false;
+    while (!s->done && !status && !p->has_more_keys && (pressed = screen_key(p->screen)) != KEY_NONE_YET) {
+        status = take_key(p, pressed, &err);
+        p->has_more_keys = session_now_ms() >= end_ms;
+    }
+    if (status)
+        end_with(s, status, &err);
+    draw_if_dirty(s, session_now_ms());
+}
+
+/* ---- time ---- */
+
 static void on_tick(session *s, int64_t now_ms) {
     top *p = s->user;
     ki_error err = KI_ERROR_INIT;
@@ -132,33 +178,9 @@ static void on_tick(session *s, int64_t now_ms) {
     ki_status status = inquiry_select(p->inquiry, p->model.has_pane ? model_selected(&p->model) : NULL, now_ms, &err);
     if (status)
         end_with(s, status, &err);
+    if (p->has_more_keys && !s->done)
+        on_input(s);
     draw_if_dirty(s, now_ms);
-}
-
-/* ---- the keyboard ---- */
-
-static void on_input(session *s) {
-    top *p = s->user;
-    ki_error err = KI_ERROR_INIT;
-    ki_status status = KI_OK;
-    int pressed;
-    while (!s->done && !status && (pressed = screen_key(p->screen)) != KEY_NONE_YET) {
-        const moment at = { .now_ms = session_now_ms(), .wall_ms = wall_now_ms() };
-        status = model_key(&p->model, pressed, &err);
-        if (!status)
-            status = model_settle(&p->model, at, &err); /* the next key means what is there then */
-        p->is_dirty = true;
-        if (p->model.redraws)
-            screen_redraw(p->screen);
-        if (p->model.suspends)
-            screen_suspend(p->screen);
-        p->model.redraws = p->model.suspends = false;
-        if (p->model.is_done)
-            session_end(s, EXIT_OK);
-    }
-    if (status)
-        end_with(s, status, &err);
-    draw_if_dirty(s, session_now_ms());
 }
 
 /* ---- the command ---- */

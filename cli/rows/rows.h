@@ -79,8 +79,8 @@ rows_line rows_line_at(const rows *r, size_t index);
 /* Returns the line of an object, by its key, or of a group, by its text (one of them is NULL); SIZE_MAX if it has
  * none. */
 size_t rows_line_of(const rows *r, const char *key, const char *group);
-/* Returns an object by its key, also one that has no line because of the query or a closed group; NULL if there is none.
- * Sets `*ret_is_deleted`. Borrowed as those of a line. */
+/* Returns an object by its key, also one that has no line because of the query or a closed group; NULL if there is
+ * none. Sets `*ret_is_deleted`. Borrowed as those of a line. */
 const ki_object *rows_object(const rows *r, const char *key, bool *ret_is_deleted);
 size_t rows_count(const rows *r); /* objects, without deleted rows */
 size_t rows_count_passing(const rows *r);

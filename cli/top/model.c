@@ -87,6 +87,12 @@ static int64_t step_of(const model *m, int pressed) {
     }
 }
 
+bool model_key_needs_lines(const model *m, int pressed) {
+    if (m->mode == MODE_TYPING && pressed < KEY_OF_ENTER)
+        return false;
+    return pressed == KEY_OF_ENTER || step_of(m, pressed) != 0;
+}
+
 /* Returns `at` moved by `step` within `count` lines. */
 static size_t moved(size_t at, int64_t step, size_t count) {
     int64_t to = (int64_t)at + step;

@@ -61,6 +61,9 @@ const ki_object *model_selected(const model *m);
 ki_status model_settle(model *m, moment at, ki_error *err);
 /* Returns true if the picture is not what it was: a change, or a light that ends. */
 bool model_is_dirty(const model *m, int64_t now_ms);
+/* Returns true for a key that refers to lines: after earlier keys it needs a model_settle first. Typed text and changes
+ * of the order do not, so that keys can come faster than a large table can be arranged. */
+bool model_key_needs_lines(const model *m, int pressed);
 /* Does what a key (screen.h) means. Errors: KI_ERR_NO_MEMORY. */
 ki_status model_key(model *m, int key, ki_error *err);
 

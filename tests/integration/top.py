@@ -67,12 +67,12 @@ def objects():
 class Server:
     """The embedded API server with these objects."""
 
-    def __init__(self):
+    def __init__(self, *words):
         self.folder = tempfile.TemporaryDirectory(prefix="ki-top.")
         path = os.path.join(self.folder.name, "objects.json")
         with open(path, "w") as file:
             json.dump(objects(), file)
-        self.process = subprocess.Popen([PROGRAM, "serve", "--load", path, "--until-eof"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([PROGRAM, "serve", "--load", path, "--until-eof", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().split()[1]
 
     def __enter__(self):
@@ -253,6 +253,17 @@ def a_storm_of_sizes_ends_in_a_picture_of_the_last():
         compare(terminal, "80x24", "table", has("db-1", "← replicaset cart-7d9f ← deployment cart"))
 
 
+def a_pasted_text_delays_nothing():
+    with Server("--pods", "3000") as server, Terminal(100, 30) as terminal:
+        start(terminal, server)
+        terminal.wait_for(has("pods 3,0"))
+        terminal.type("/" + "x" * 5000)
+        terminal.wait_for(lambda screen: screen[-1].endswith("x_"))
+        for _ in range(3):
+            terminal.type("y" * 10000)
+        end(terminal)
+
+
 def without_colours_nothing_has_a_colour():
     with top(environment={"NO_COLOR": "1"}) as (_, terminal):
         terminal.wait_for(has("CrashLoopBackOff"))
@@ -281,6 +292,7 @@ CASES = [
     a_server_that_ends_or_hangs_is_named_in_the_health,
     the_terminal_is_restored_after_each_end,
     a_storm_of_sizes_ends_in_a_picture_of_the_last,
+    a_pasted_text_delays_nothing,
     without_colours_nothing_has_a_colour,
     a_pipe_gets_the_table_once,
     a_terminal_that_cannot_draw_gets_a_message,

@@ -270,6 +270,40 @@ TEST(the_summary_has_the_worst_status_first_and_leads_to_its_objects) {
     free_show(s);
 }
 
+/* Presses a key as top.c does. */
+static void press_at_once(show *s, int pressed, bool *needs_settle) {
+    if (*needs_settle && model_key_needs_lines(&s->model, pressed))
+        assert_int_equal(model_settle(&s->model, s->now, NULL), KI_OK);
+    press(s, pressed);
+    *needs_settle = true;
+}
+
+TEST(keys_mean_the_same_with_a_picture_after_each_and_without) {
+    static const int keys[] = { 'j',           'k',        'g',          '<',          '>',          'r',
+                                '/',           'c',        '1',          '2',          '0',          ' ',
+                                'w',           'p',        KEY_OF_ENTER, KEY_OF_ENTER, KEY_OF_ENTER, KEY_OF_TAB,
+                                KEY_OF_ESCAPE, KEY_OF_END, KEY_OF_HOME };
+    unsigned random = 1;
+    for (int round = 0; round < 200; round++) {
+        show *slow = new_show(), *fast = new_show();
+        bool needs_settle = false;
+        have_three(slow);
+        have_three(fast);
+        (void)look(slow, 80, 12);
+        (void)look(fast, 80, 12);
+        for (int i = 0; i < 30; i++) {
+            random = random * 1103515245 + 12345;
+            int pressed = keys[random / 65536 % (sizeof keys / sizeof keys[0])];
+            press(slow, pressed);
+            (void)look(slow, 80, 12);
+            press_at_once(fast, pressed, &needs_settle);
+        }
+        assert_look(fast, 80, 12, slow->text);
+        free_show(slow);
+        free_show(fast);
+    }
+}
+
 TEST(enter_shows_the_object_as_yaml_and_follows_its_changes) {
     show *s = new_show();
     have_three(s);
