@@ -299,6 +299,14 @@ void print_json_string(FILE *out, const char *text) {
     putc('"', out);
 }
 
+void print_selector_value(FILE *out, const char *value) {
+    for (; *value; value++) { /* as Kubernetes' fields.EscapeValue */
+        if (strchr("\\,=", *value))
+            putc('\\', out);
+        putc(*value, out);
+    }
+}
+
 const char *with_commas(unsigned long long number, char text[32]) {
     char plain[24];
     int size = snprintf(plain, sizeof plain, "%llu", number);

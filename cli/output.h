@@ -71,6 +71,9 @@ void output_line(const char *text);
 /* Prints a JSON string in quotes, with '?' for each byte that is not UTF-8 (a cut text). */
 void print_json_string(FILE *out, const char *text);
 
+/* Writes the value of a field selector: with a '\\' before what would end it. */
+void print_selector_value(FILE *out, const char *value);
+
 /* Returns "deployment.apps/web", as kubectl's -o name prints. The caller frees it. Returns NULL if out of memory. */
 char *object_name(const ki_object *obj);
 void print_object_name(const ki_object *obj);

@@ -194,11 +194,7 @@ char *session_name_selector(const char *name) {
     if (!out)
         return NULL;
     fputs("metadata.name=", out);
-    for (; *name; name++) { /* as Kubernetes' fields.EscapeValue */
-        if (strchr("\\,=", *name))
-            putc('\\', out);
-        putc(*name, out);
-    }
+    print_selector_value(out, name);
     if (fclose(out) == 0)
         return text;
     free(text);

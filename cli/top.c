@@ -95,7 +95,7 @@ static ki_status draw(top *p, ki_error *err) {
     const moment at = { .now_ms = session_now_ms(), .wall_ms = wall_now_ms() };
     ki_status status = settle(p, at, err);
     if (!status)
-        status = inquiry_select(p->inquiry, p->model.has_pane ? model_selected(&p->model) : NULL, at.now_ms, err);
+        status = inquiry_select(p->inquiry, p->model.has_pane ? model_selected(&p->model) : NULL, at.now_ms);
     if (!status)
         status = inquiry_read(p->inquiry, &p->model.details, err);
     if (!status && !canvas_begin(p->canvas, screen_width(p->screen), screen_height(p->screen)))
@@ -175,7 +175,7 @@ static void on_tick(session *s, int64_t now_ms) {
         p->next_second_ms = now_ms + SECOND_MS;
         p->is_dirty = true;
     }
-    ki_status status = inquiry_select(p->inquiry, p->model.has_pane ? model_selected(&p->model) : NULL, now_ms, &err);
+    ki_status status = inquiry_select(p->inquiry, p->model.has_pane ? model_selected(&p->model) : NULL, now_ms);
     if (status)
         end_with(s, status, &err);
     if (p->has_more_keys && !s->done)

@@ -25,6 +25,7 @@ struct inquiry {
     char owners[DETAILS_OWNERS_MAX];
     size_t owner_count;
     char namespace_name[KI_OBJECT_KEY_MAX];
+    char failure[KI_HEALTH_MESSAGE_MAX]; /* why the Events cannot be asked for; "": they are */
     bool has_changed;
 };
 
@@ -52,6 +53,7 @@ static void forget(inquiry *q) {
     q->selected = NULL;
     q->owners[0] = '\0';
     q->owner_count = 0;
+    q->failure[0] = '\0';
     q->is_asked = false;
     q->has_changed = true;
 }
@@ -67,6 +69,10 @@ void inquiry_free(inquiry *q) {
 /* ---- owners ---- */
 
 static void on_owner(const ki_response *response, const ki_error *err, void *user);
+
+static ki_status unless_no_memory(ki_status status) {
+    return status == KI_ERR_NO_MEMORY ? status : KI_OK;
+}
 
 /* Returns the resource of a kind, if it is built in; else NULL. */
 static const ki_resource *resource_of(const ki_owner_reference *owner) {
@@ -136,14 +142,32 @@ static void on_state(ki_informer *informer, const ki_health *health, void *user)
     q->has_changed = true;
 }
 
+/* Returns the field selector of the object's Events, which the caller frees; NULL if out of memory. */
+static char *select_events(const ki_object *obj) {
+    const char *const parts[] = { "involvedObject.kind=", ki_object_kind(obj),          ",involvedObject.name=",
+                                  ki_object_name(obj),    ",involvedObject.namespace=", ki_object_namespace(obj) };
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i += 2) {
+        if (!*parts[i + 1])
+            continue;
+        fputs(parts[i], out);
+        print_selector_value(out, parts[i + 1]);
+    }
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
 static ki_status add_events(inquiry *q, ki_error *err) {
     static const ki_handler handler = { .on_add = on_event, .on_update = on_event, .on_delete = on_event };
     const ki_registration_options registration = { .size = sizeof registration, .on_loop = true };
-    const bool has_namespace = *ki_object_namespace(q->selected);
-    char *fields = NULL;
-    if (asprintf(&fields, "involvedObject.kind=%s,involvedObject.name=%s%s%s", ki_object_kind(q->selected),
-                 ki_object_name(q->selected), has_namespace ? ",involvedObject.namespace=" : "",
-                 ki_object_namespace(q->selected)) < 0)
+    char *fields = select_events(q->selected);
+    if (!fields)
         return KI_ERR_NO_MEMORY;
     const ki_informer_options options = { .size = sizeof options,
                                           .namespace_name = q->namespace_name,
@@ -157,29 +181,39 @@ static ki_status add_events(inquiry *q, ki_error *err) {
     return status ? status : ki_factory_start(q->factory, err);
 }
 
-static ki_status ask(inquiry *q, ki_error *err) {
+/* An object or owner whose name no request can have does not end the program: the name is there. */
+static ki_status ask(inquiry *q) {
     const ki_factory_options options = { .size = sizeof options, .engine = q->engine };
-    const char *kind = ki_object_kind(q->selected);
-    q->is_asked = true;
+    ki_error cause = KI_ERROR_INIT;
+    q->is_asked = q->has_changed = true;
     snprintf(q->namespace_name, sizeof q->namespace_name, "%s", ki_object_namespace(q->selected));
-    ki_status status = ki_factory_new(q->config, &options, &q->factory, err);
+    ki_status status = ki_factory_new(q->config, &options, &q->factory, &cause);
     if (!status)
-        status = follow(q, q->selected, err);
-    if (!status && strcmp(kind, "Event") != 0) /* an Event has none */
-        status = add_events(q, err);
-    return status;
+        status = unless_no_memory(follow(q, q->selected, NULL));
+    if (!status && strcmp(ki_object_kind(q->selected), "Event") != 0) /* an Event has none */
+        status = add_events(q, &cause);
+    if (status)
+        snprintf(q->failure, sizeof q->failure, "%s", ki_error_message(&cause));
+    return unless_no_memory(status);
 }
 
-ki_status inquiry_select(inquiry *q, const ki_object *obj, int64_t now_ms, ki_error *err) {
-    const char *uid = obj ? ki_object_uid(obj) : "";
-    if (strcmp(uid, q->selected ? ki_object_uid(q->selected) : "") != 0) {
+/* Returns true for versions of one object. Some servers give no UIDs. */
+static bool is_same(const ki_object *a, const ki_object *b) {
+    if (!a || !b)
+        return a == b;
+    return strcmp(ki_object_key(a), ki_object_key(b)) == 0 && strcmp(ki_object_uid(a), ki_object_uid(b)) == 0 &&
+           strcmp(ki_object_kind(a), ki_object_kind(b)) == 0;
+}
+
+ki_status inquiry_select(inquiry *q, const ki_object *obj, int64_t now_ms) {
+    if (!is_same(obj, q->selected)) {
         forget(q);
         q->selected = obj ? ki_object_ref(obj) : NULL;
         q->since_ms = now_ms;
     }
     if (!q->selected || q->is_asked || now_ms < q->since_ms + INQUIRY_AFTER_MS)
         return KI_OK;
-    return ask(q, err);
+    return ask(q);
 }
 
 bool inquiry_has_changed(inquiry *q) {
@@ -212,6 +246,7 @@ ki_status inquiry_read(inquiry *q, details *ret, ki_error *err) {
     ki_health health;
     *ret = (details){ .event_columns = q->columns };
     memcpy(ret->owners, q->owners, sizeof ret->owners);
+    memcpy(ret->message, q->failure, sizeof ret->message);
     ki_object_list_free(&q->list);
     q->list = (ki_object_list){ 0 };
     if (!q->events)

@@ -21,8 +21,8 @@ inquiry *inquiry_new(const ki_config *config, ki_engine *engine);
 void inquiry_free(inquiry *q);
 
 /* Sets what the cursor is on; NULL: nothing. Called at each tick, on the loop's thread and not in a handler: begins and
- * ends the requests. Errors: KI_ERR_NO_MEMORY and the like: nothing is asked. */
-ki_status inquiry_select(inquiry *q, const ki_object *obj, int64_t now_ms, ki_error *err);
+ * ends the requests. Errors: KI_ERR_NO_MEMORY: nothing is asked. */
+ki_status inquiry_select(inquiry *q, const ki_object *obj, int64_t now_ms);
 /* Returns true once for each change of what inquiry_read returns. */
 bool inquiry_has_changed(inquiry *q);
 /* Copies what is known into `*ret_details`; its Events are borrowed until the next call. Errors: KI_ERR_NO_MEMORY. */

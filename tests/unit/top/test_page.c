@@ -284,7 +284,7 @@ TEST(keys_mean_the_same_with_a_picture_after_each_and_without) {
                                 'w',           'p',        KEY_OF_ENTER, KEY_OF_ENTER, KEY_OF_ENTER, KEY_OF_TAB,
                                 KEY_OF_ESCAPE, KEY_OF_END, KEY_OF_HOME };
     unsigned random = 1;
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < 60; round++) {
         show *slow = new_show(), *fast = new_show();
         bool needs_settle = false;
         have_three(slow);
