@@ -175,6 +175,8 @@ static void find_all_events(session *s, const ki_object *obj, yyjson_val *root, 
     yyjson_val *annotations = yyjson_obj_get(yyjson_obj_get(root, "metadata"), "annotations");
     const char *mirror = yyjson_get_str(yyjson_obj_get(annotations, "kubernetes.io/config.mirror"));
     const char *uid = layout == DESCRIBED_POD && mirror ? mirror : ki_object_uid(obj);
+    if (layout == DESCRIBED_SECRET)
+        return;
     find_events(s, obj, layout == DESCRIBED_POD ? "" : ki_object_kind(obj), uid, &a->events);
     if (layout == DESCRIBED_NODE) /* the kubelet has the name in place of the uid */
         find_events(s, obj, ki_object_kind(obj), ki_object_name(obj), &a->events);
@@ -463,8 +465,8 @@ const cli_command command_describe = {
             "  kinformer describe nodes\n"
             "  kinformer describe pods -A -l app=web --show-events\n"
             "\n"
-            "Prints what kubectl describe prints. Pods, nodes, deployments and services have kubectl's layouts, all\n"
-            "other kinds the one that kubectl has for custom resources.\n",
+            "Prints what kubectl describe prints. Pods, nodes, deployments, services, secrets and config maps have\n"
+            "kubectl's layouts, all other kinds the one that kubectl has for custom resources.\n",
     .max_arguments = MAX_ARGUMENTS,
     .flags = tables,
     .hints = hints,

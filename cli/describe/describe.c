@@ -12,6 +12,8 @@ described_kind described_kind_of(yyjson_val *object) {
     } known[] = { { "v1", "Pod", DESCRIBED_POD },
                   { "v1", "Node", DESCRIBED_NODE },
                   { "v1", "Service", DESCRIBED_SERVICE },
+                  { "v1", "Secret", DESCRIBED_SECRET },
+                  { "v1", "ConfigMap", DESCRIBED_CONFIG_MAP },
                   { "apps/v1", "Deployment", DESCRIBED_DEPLOYMENT } };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (strcmp(text_at(object, "apiVersion"), known[i].api_version) == 0 &&
@@ -34,6 +36,12 @@ void describe_object(const description *d, sheet *s) {
         break;
     case DESCRIBED_SERVICE:
         describe_service(d, s);
+        break;
+    case DESCRIBED_SECRET:
+        describe_secret(d, s);
+        return; /* kubectl shows no Events of secrets */
+    case DESCRIBED_CONFIG_MAP:
+        describe_config_map(d, s);
         break;
     case DESCRIBED_BY_FIELDS:
         describe_by_fields(d, s);

@@ -1,5 +1,6 @@
-/* describe.h: an object as kubectl describe shows it: pods, nodes, deployments and services in layouts of their own,
- * every other kind by its fields. Makes no requests: the caller brings what the server knows beside the object. */
+/* describe.h: an object as kubectl describe shows it: pods, nodes, deployments, services, secrets and config maps in
+ * layouts of their own, every other kind by its fields. Makes no requests: the caller brings what the server knows
+ * beside the object. */
 #ifndef CLI_DESCRIBE_DESCRIBE_H
 #define CLI_DESCRIBE_DESCRIBE_H
 
@@ -13,7 +14,9 @@ typedef enum described_kind {
     DESCRIBED_POD,
     DESCRIBED_NODE,
     DESCRIBED_DEPLOYMENT,
-    DESCRIBED_SERVICE
+    DESCRIBED_SERVICE,
+    DESCRIBED_SECRET,
+    DESCRIBED_CONFIG_MAP
 } described_kind;
 
 /* The items of a list, borrowed. */
@@ -46,6 +49,8 @@ void describe_pod(const description *d, sheet *s);
 void describe_node(const description *d, sheet *s);
 void describe_deployment(const description *d, sheet *s);
 void describe_service(const description *d, sheet *s);
+void describe_secret(const description *d, sheet *s);
+void describe_config_map(const description *d, sheet *s);
 
 /* Writes the table of the Events, the last one last. */
 void describe_events(const description *d, sheet *s);

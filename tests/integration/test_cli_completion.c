@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const names[] = { "watch", "get", "doctor", "gen", "serve", "demo", "version", "completion", "man" };
+static const char *const names[] = { "watch", "get",  "describe", "doctor",     "gen",
+                                     "serve", "demo", "version",  "completion", "man" };
 enum {
     NAMES = sizeof names / sizeof names[0]
 };

@@ -40,6 +40,7 @@ func allCases() []testCase {
 	cases = append(cases, formatCases...)
 	cases = append(cases, tableCases...)
 	cases = append(cases, topCases...)
+	cases = append(cases, describeCases...)
 	cases = append(cases, kubeconfigCases...)
 	cases = append(cases, credentialCases...)
 	cases = append(cases, connectionCases...)

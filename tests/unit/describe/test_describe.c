@@ -276,3 +276,21 @@ DESCRIBE_TEST(a_service_has_its_first_endpoints) {
                          "Endpoints:         10.0.0.1:8080,10.0.0.3:8080,[fd00::1]:8080 + 1 more...\n"
                          "Session Affinity:  None\n");
 }
+
+DESCRIBE_TEST(a_secret_is_shown_without_its_values) {
+    description d = { .object =
+                          json("{'apiVersion':'v1','kind':'Secret','metadata':{'name':'a','namespace':'n'},'type':"
+                               "'Opaque','data':{'b':'YWJj','a':''}}"),
+                      .shows_events = true };
+    assert_described(&d, "Name:         a\n"
+                         "Namespace:    n\n"
+                         "Labels:       <none>\n"
+                         "Annotations:  <none>\n"
+                         "\n"
+                         "Type:  Opaque\n"
+                         "\n"
+                         "Data\n"
+                         "====\n"
+                         "a:  0 bytes\n"
+                         "b:  3 bytes\n");
+}
