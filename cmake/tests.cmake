@@ -41,9 +41,11 @@ foreach(folder ${folders})
     ki_sources(sources tests/unit/${folder}/test_*.c)
     ki_test_program(test_${folder} unit ${sources})
 endforeach()
-# unit/rows_memory lets these fail (tests/unit/rows/test_rows_memory.c).
-target_link_options(test_rows PRIVATE LINKER:--wrap=malloc LINKER:--wrap=calloc LINKER:--wrap=realloc LINKER:--wrap=strdup LINKER:--wrap=tsearch
-    LINKER:--wrap=open_memstream)
+# unit/rows_memory and unit/page_memory let these fail (tests/support/failing_libc.h).
+foreach(program test_rows test_top)
+    target_link_options(${program} PRIVATE LINKER:--wrap=malloc LINKER:--wrap=calloc LINKER:--wrap=realloc LINKER:--wrap=strdup LINKER:--wrap=tsearch
+        LINKER:--wrap=open_memstream LINKER:--wrap=vasprintf)
+endforeach()
 # The cache's tests again, with objects that are packed from the first one on (tests/support/make_object.c).
 ki_sources(sources tests/unit/cache/test_*.c)
 foreach(source ${sources})

@@ -38,8 +38,10 @@ static ki_status draw_event(const model *m, const ki_object *event, room *r, mom
     row cells = { .text = NULL };
     const ki_columns *columns = m->details.event_columns;
     ki_status status = row_read(&cells, columns, event, at.wall_ms, err);
-    if (status)
+    if (status) {
+        row_clear(&cells);
         return status;
+    }
     bool is_warning = strcmp(row_cell(&cells, column_named(columns, "Type")), "Warning") == 0;
     canvas_add(r->canvas, STYLE_DIM, "event ", 0);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

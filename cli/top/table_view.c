@@ -175,8 +175,10 @@ static ki_status draw_row(const tab *t, const layout *l, const rows_line *line, 
     static const char *const signs[] = { [ROW_IS_THERE] = "", [ROW_IS_NEW] = "+", [ROW_IS_DELETED] = "-" };
     row cells = { .text = NULL };
     ki_status status = row_read(&cells, t->is.columns, line->obj, at.wall_ms, err);
-    if (status)
+    if (status) {
+        row_clear(&cells);
         return status;
+    }
     bool is_changed = line->state == ROW_IS_THERE && line->lit;
     canvas_add(c, STYLE_PLAIN, is_changed ? "~" : signs[line->state], 1);
     canvas_move(c, SIGN, STYLE_PLAIN);

@@ -1,63 +1,13 @@
-/* Each allocation fails in turn: the rows stay as they were, and the next call completes what failed. The program is
- * linked so that the functions below are called in place of libc's. */
+/* Each allocation fails in turn: the rows stay as they were, and the next call completes what failed. */
 #include "cli/lines/fold.h"
 #include "cli/rows/rows.h"
 #include "cli/top/history.h"
+#include "tests/support/failing_libc.h"
 #include "tests/support/make_object.h"
 #include "tests/support/test.h"
 
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- allocations ---- */
-
-static size_t left = SIZE_MAX; /* allocations before the one that fails */
-static bool has_failed;
-
-static bool fails(void) {
-    has_failed = has_failed || left == 0;
-    return left != SIZE_MAX && left-- == 0;
-}
-
-#define REPLACES(function) __asm__("__wrap_" #function)
-#define REPLACED(function) __asm__("__real_" #function)
-void *real_malloc(size_t size) REPLACED(malloc);
-void *real_calloc(size_t count, size_t size) REPLACED(calloc);
-void *real_realloc(void *block, size_t size) REPLACED(realloc);
-char *real_strdup(const char *text) REPLACED(strdup);
-void *real_tsearch(const void *key, void **root, int (*compare)(const void *a, const void *b)) REPLACED(tsearch);
-FILE *real_open_memstream(char **text, size_t *size) REPLACED(open_memstream);
-void *scarce_malloc(size_t size) REPLACES(malloc);
-void *scarce_calloc(size_t count, size_t size) REPLACES(calloc);
-void *scarce_realloc(void *block, size_t size) REPLACES(realloc);
-char *scarce_strdup(const char *text) REPLACES(strdup);
-void *scarce_tsearch(const void *key, void **root, int (*compare)(const void *a, const void *b)) REPLACES(tsearch);
-FILE *scarce_open_memstream(char **text, size_t *size) REPLACES(open_memstream);
-
-void *scarce_malloc(size_t size) {
-    return fails() ? NULL : real_malloc(size);
-}
-
-void *scarce_calloc(size_t count, size_t size) {
-    return fails() ? NULL : real_calloc(count, size);
-}
-
-void *scarce_realloc(void *block, size_t size) {
-    return fails() ? NULL : real_realloc(block, size);
-}
-
-char *scarce_strdup(const char *text) {
-    return fails() ? NULL : real_strdup(text);
-}
-
-void *scarce_tsearch(const void *key, void **root, int (*compare)(const void *a, const void *b)) {
-    return fails() ? NULL : real_tsearch(key, root, compare);
-}
-
-FILE *scarce_open_memstream(char **text, size_t *size) {
-    return fails() ? NULL : real_open_memstream(text, size);
-}
 
 /* ---- the stage ---- */
 
@@ -196,7 +146,7 @@ static ki_status group_by_node(stage *s, ki_error *err) {
 
 static ki_status do_without_failures(ki_status (*action)(stage *s, ki_error *err), stage *s) {
     ki_error err = KI_ERROR_INIT;
-    left = SIZE_MAX;
+    libc_allocations = SIZE_MAX;
     return action(s, &err);
 }
 
@@ -209,12 +159,12 @@ static bool try_with(ki_status (*prepare)(stage *s, ki_error *err), ki_status (*
     stage s = open_stage();
     assert_int_equal(do_without_failures(prepare, &s), KI_OK);
     write_rows(&s, before);
-    left = fail_at;
-    has_failed = false;
+    libc_allocations = fail_at;
+    libc_has_failed = false;
     ki_status status = action(&s, &err);
-    left = SIZE_MAX;
+    libc_allocations = SIZE_MAX;
     if (status) {
-        assert_true(has_failed);
+        assert_true(libc_has_failed);
         assert_int_equal(status, KI_ERR_NO_MEMORY);
         write_rows(&s, after);
         assert_string_equal(after, before);
@@ -223,7 +173,7 @@ static bool try_with(ki_status (*prepare)(stage *s, ki_error *err), ki_status (*
     settle(&s);
     write_rows(&s, text);
     close_stage(&s);
-    return has_failed;
+    return libc_has_failed;
 }
 
 TEST(after_a_failure_the_rows_are_as_before_and_the_next_call_completes_it) {
@@ -257,18 +207,18 @@ TEST(rows_and_a_history_need_memory) {
     ki_columns *columns = NULL;
     assert_int_equal(ki_columns_new(KI_PODS, NULL, 0, NULL, &columns, &err), KI_OK);
     for (size_t i = 0; i < 2; i++) {
-        left = i;
+        libc_allocations = i;
         assert_null(rows_new(columns, false));
-        left = SIZE_MAX;
+        libc_allocations = SIZE_MAX;
     }
-    left = 0;
+    libc_allocations = 0;
     assert_null(history_new(1000));
-    left = SIZE_MAX;
+    libc_allocations = SIZE_MAX;
     history *h = history_new(1000);
     assert_true(history_add(h, "a", "1"));
-    left = 0;
+    libc_allocations = 0;
     assert_false(history_add(h, "a", "2"));
-    left = SIZE_MAX;
+    libc_allocations = SIZE_MAX;
     assert_string_equal(history_next(h, "a", NULL)->text, "1");
     history_free(h);
     ki_columns_free(columns);
@@ -281,9 +231,9 @@ TEST(a_query_needs_memory) {
     for (size_t i = 0; i < 2; i++) {
         query q;
         char message[FILTER_MESSAGE_MAX];
-        left = i;
+        libc_allocations = i;
         bool is_open = query_open(&q, "shop", columns, message);
-        left = SIZE_MAX;
+        libc_allocations = SIZE_MAX;
         assert_false(is_open);
         assert_string_equal(message, "out of memory");
         query_close(&q);
