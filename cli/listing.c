@@ -287,6 +287,20 @@ static size_t table_size(const session *s, size_t begin) {
     return end - begin;
 }
 
+/* Returns true if lists, or objects that were found, are of several resources. */
+static bool has_several(const session *s, const ki_object_list *lists) {
+    const target *first = NULL;
+    for (size_t i = 0; i < s->target_count; i++) {
+        const target *t = &s->targets[i];
+        if (t->name && !lists[i].count)
+            continue;
+        if (first && !session_is_same_resource(first, t))
+            return true;
+        first = first ? first : t;
+    }
+    return false;
+}
+
 static ki_status print_tables(listing *l, const ki_object_list *lists, const char *sort_by, ki_error *err) {
     const session *s = l->session;
     bool is_first = true;
@@ -332,6 +346,7 @@ static ki_status print_lists(listing *l, ki_object_list *lists, size_t *count, k
         status = listing_read(&s->targets[i], &lists[i], err);
         *count += status ? 0 : lists[i].count;
     }
+    l->several = s->options->show_kind || has_several(s, lists);
     if (status || is_table)
         return status ? status : print_tables(l, lists, sort_by, err);
     if (join(lists, s->target_count, &all))

@@ -176,7 +176,7 @@ static int set_format(printer *p, const options *o) {
         format format;
     } plain[] = { { "line", FORMAT_LINE },   { "wide", FORMAT_WIDE }, { "json", FORMAT_JSON },
                   { "jsonl", FORMAT_JSONL }, { "yaml", FORMAT_YAML }, { "name", FORMAT_NAME } };
-    const char *text = o->output ? o->output : "line";
+    const char *text = o->output && *o->output ? o->output : "line";
     const char *rest = NULL;
     bool is_watch = strcmp(p->command, "watch") == 0;
     if (is_watch && (strcmp(text, "jsonl") == 0 || begins(text, "jsonpath-as-json", &rest))) {

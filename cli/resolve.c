@@ -209,11 +209,12 @@ static bool has_verb(const ki_discovered *found, const char *name) {
     return false;
 }
 
-/* Replaces a category, such as "all", by its resources that are not targets yet. The first takes the target's place,
- * the others follow at the end. Returns false if the name is not a category. */
+/* Replaces a category, such as "all", in its place by its resources that are not targets yet. Returns false if the name
+ * is not a category. */
 static bool take_category(session *s, target *t) {
     size_t cursor = 0;
-    bool has_any = false, placed = false;
+    bool has_any = false;
+    size_t placed = 0;
     const ki_discovered *found;
     char *word = t->lookup_name;
     while ((found = ki_resource_map_in_category(s->map, word, &cursor))) {
@@ -223,12 +224,10 @@ static bool take_category(session *s, target *t) {
             session_has_target(s, t, &found->resource, NULL, NULL) || (placed && s->target_count == TARGETS_MAX))
             continue;
         if (placed) {
-            s->targets[s->target_count++] = (target){ .session = s, .resource = found->resource };
-            continue;
+            target *place = t + placed, *end = &s->targets[s->target_count++];
+            memmove(place + 1, place, (size_t)(end - place) * sizeof *t);
         }
-        t->lookup_name = NULL;
-        t->resource = found->resource;
-        placed = true;
+        t[placed++] = (target){ .session = s, .resource = found->resource };
     }
     if (placed)
         free(word);

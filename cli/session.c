@@ -248,6 +248,12 @@ static ki_status connect_to(session *s, ki_error *err) {
     return ki_factory_new(s->config, &factory, &s->factory, err);
 }
 
+/* Returns true if what is printed has managedFields: JSON and YAML if they are asked for, and, as in kubectl, what a
+ * template (jsonpath=…, go-template, custom-columns=…) names. */
+static bool has_managed_fields(const options *o) {
+    return o->show_managed_fields || (o->output && strpbrk(o->output, "=-"));
+}
+
 /* Creates the informer of a target and registers the command's handler. */
 static ki_status add_target(session *s, target *t, ki_error *err) {
     const options *o = s->options;
@@ -259,7 +265,7 @@ static ki_status add_target(session *s, target *t, ki_error *err) {
         .view = s->view,
         .resync_ms = o->resync_ms,
         .page_size = o->chunk_size,
-        .keep_managed_fields = o->show_managed_fields,
+        .keep_managed_fields = has_managed_fields(o),
     };
     informer.namespace_name = session_namespace(t);
     if (t->name) { /* selection.c rejects names with selectors */

@@ -200,16 +200,50 @@ COMMAND_TEST(tables_have_the_columns_that_were_asked_for) {
     command_ends(0);
 }
 
-/* Each line of what is printed but the age at its end, where there is one. */
+/* The next line but the age at its end, where there is one. */
+static void expect_line(const char *expected) {
+    const char *line = ki_process_line(&command);
+    assert_non_null(line);
+    if (strncmp(line, expected, strlen(expected)) != 0)
+        fail_msg("%s\nis not\n%s", line, expected);
+}
+
 static void expect_lines(const char *const *lines) {
-    for (; *lines; lines++) {
-        const char *line = ki_process_line(&command);
-        assert_non_null(line);
-        if (strncmp(line, *lines, strlen(*lines)) != 0)
-            fail_msg("%s\nis not\n%s", line, *lines);
-    }
+    for (; *lines; lines++)
+        expect_line(*lines);
     assert_null(ki_process_line(&command));
     command_ends(0);
+}
+
+COMMAND_TEST(a_category_has_its_place_among_the_resources) {
+    put(KI_PODS, "{\"metadata\":{\"name\":\"p\",\"namespace\":\"x\"},\"spec\":{\"containers\":[{\"name\":\"c\"}]}}");
+    put(KI_SERVICES, "{\"metadata\":{\"name\":\"s\",\"namespace\":\"x\"},\"spec\":{}}");
+    put(KI_CONFIGMAPS, "{\"metadata\":{\"name\":\"c\",\"namespace\":\"x\"}}");
+    put(KI_SECRETS, "{\"metadata\":{\"name\":\"a\",\"namespace\":\"x\"}}");
+    COMMAND_RUN("get", "secrets,all,configmaps", "-n", "x", "-o", "name", "--server", "URL");
+    assert_string_equal(command_output(), "secret/a\npod/p\nservice/s\nconfigmap/c\n");
+    command_ends(0);
+}
+
+COMMAND_TEST(templates_see_managed_fields) {
+    static const struct {
+        const char *format, *prints;
+    } rows[] = {
+        { "jsonpath={.metadata.managedFields[0].manager}", "m" },
+        { "jsonpath-as-json={.metadata.managedFields[0].manager}", "[\n    \"m\"\n]\n" },
+        { "custom-columns=M:.metadata.managedFields[0].manager", "M\nm\n" },
+        { "yaml", "apiVersion: v1\n" }, /* as JSON has none */
+    };
+    put(KI_CONFIGMAPS,
+        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"x\",\"managedFields\":[{\"manager\":\"m\","
+        "\"operation\":\"Update\",\"apiVersion\":\"v1\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{}}]}}");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        COMMAND_RUN("get", "configmap", "a", "-n", "x", "-o", rows[i].format, "--server", "URL");
+        const char *printed = command_output();
+        if (strncmp(printed, rows[i].prints, strlen(rows[i].prints)) != 0 || strstr(printed, "manage"))
+            fail_msg("-o %s prints\n%s", rows[i].format, printed);
+        command_ends(0);
+    }
 }
 
 COMMAND_TEST(tables_are_kubectls) {
@@ -226,6 +260,15 @@ COMMAND_TEST(tables_are_kubectls) {
     expect_lines((const char *const[]){ "NAME      READY   STATUS    RESTARTS   AGE",
                                         "pod/web   1/1     Running   2          ", "", "NAME       TYPE     DATA   AGE",
                                         "secret/s   Opaque   1      ", NULL });
+    COMMAND_RUN("get", "pods,secrets", "web", "-n", "x", "--server", "URL"); /* only one of them is there */
+    expect_line("NAME   READY   STATUS    RESTARTS   AGE");
+    expect_line("web    1/1     Running   2          ");
+    assert_null(ki_process_line(&command));
+    command_says("secrets \"web\" not found");
+    command_ends(1);
+    COMMAND_RUN("get", "pods", "-n", "x", "-o", "", "--server", "URL");
+    expect_lines((const char *const[]){ "NAME   READY   STATUS    RESTARTS   AGE",
+                                        "web    1/1     Running   2          ", NULL });
     COMMAND_RUN("get", "pods", "-n", "x", "-o", "custom-columns=N:.spec.nodeName", "--server", "URL");
     expect_lines((const char *const[]){ "N", "n1", NULL });
     COMMAND_RUN("get", "pods", "-n", "x", "-o", "wide", "--server", "URL");
