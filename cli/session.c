@@ -251,7 +251,7 @@ static ki_status connect_to(session *s, ki_error *err) {
 /* Returns true if what is printed has managedFields: JSON and YAML if they are asked for, and, as in kubectl, what a
  * template (jsonpath=…, go-template, custom-columns=…) names. */
 static bool has_managed_fields(const options *o) {
-    return o->show_managed_fields || (o->output && strpbrk(o->output, "=-"));
+    return o->show_managed_fields || o->template || (o->output && strpbrk(o->output, "=-"));
 }
 
 /* Creates the informer of a target and registers the command's handler. */
