@@ -232,6 +232,7 @@ COMMAND_TEST(templates_see_managed_fields) {
         { "jsonpath={.metadata.managedFields[0].manager}", "m" },
         { "jsonpath-as-json={.metadata.managedFields[0].manager}", "[\n    \"m\"\n]\n" },
         { "custom-columns=M:.metadata.managedFields[0].manager", "M\nm\n" },
+        { "go-template={{range .metadata.managedFields}}{{.manager}}{{end}}", "m" },
         { "yaml", "apiVersion: v1\n" }, /* as JSON has none */
     };
     put(KI_CONFIGMAPS,
