@@ -12,7 +12,7 @@ function(ki_test_target target)
         Threads::Threads)
 endfunction()
 
-ki_sources(support tests/support/*.c tests/support/http/*.c tests/support/fetch/*.c)
+ki_sources(support tests/support/*.c tests/support/http/*.c tests/support/fetch/*.c tests/support/libc/*.c)
 add_library(test-support STATIC ${support})
 ki_test_target(test-support)
 
@@ -41,7 +41,7 @@ foreach(folder ${folders})
     ki_sources(sources tests/unit/${folder}/test_*.c)
     ki_test_program(test_${folder} unit ${sources})
 endforeach()
-# unit/rows_memory and unit/page_memory let these fail (tests/support/failing_libc.h).
+# unit/rows_memory and unit/page_memory let these fail (tests/support/libc/failing_libc.h).
 foreach(program test_rows test_top)
     target_link_options(${program} PRIVATE LINKER:--wrap=malloc LINKER:--wrap=calloc LINKER:--wrap=realloc LINKER:--wrap=strdup LINKER:--wrap=tsearch
         LINKER:--wrap=open_memstream LINKER:--wrap=vasprintf)

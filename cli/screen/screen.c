@@ -135,8 +135,8 @@ static bool open_curses(screen *s) {
         close(out);
     if (!s->out || s->terminal < 0 || s->memory < 0)
         return false;
-    use_env(FALSE); /* LINES and COLUMNS do not change */
-    use_tioctl(TRUE);
+    use_env(FALSE);    /* LINES and COLUMNS do not change */
+    use_tioctl(FALSE); /* the size, of which ncurses would allocate any, is that of take_size */
     s->curses = newterm(NULL, s->out, stdin);
     s->keys = s->curses ? newpad(1, 1) : NULL;
     return s->keys != NULL;

@@ -9,12 +9,15 @@ import contextlib
 import json
 import os
 import pathlib
+import pty
 import re
+import select
 import signal
 import shlex
 import subprocess
 import sys
 import tempfile
+import termios
 import urllib.request
 
 import terminal as terminals
@@ -264,6 +267,22 @@ def a_pasted_text_delays_nothing():
         end(terminal)
 
 
+def a_terminal_that_calls_itself_huge_has_a_picture():
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (65535, 65535))
+    with Server() as server:
+        process = subprocess.Popen([PROGRAM, "top", "pods", "-A", "--server", server.url], stdin=slave, stdout=slave,
+                                   env={**os.environ, "TERM": "xterm"})
+        shown = b""
+        while b"q quit" not in shown and process.poll() is None:
+            if select.select([master], [], [], 0.1)[0]:
+                shown += os.read(master, 65536)
+        os.write(master, b"q")
+        assert process.wait() == 0
+    os.close(slave)
+    os.close(master)
+
+
 def without_colours_nothing_has_a_colour():
     with top(environment={"NO_COLOR": "1"}) as (_, terminal):
         terminal.wait_for(has("CrashLoopBackOff"))
@@ -293,6 +312,7 @@ CASES = [
     the_terminal_is_restored_after_each_end,
     a_storm_of_sizes_ends_in_a_picture_of_the_last,
     a_pasted_text_delays_nothing,
+    a_terminal_that_calls_itself_huge_has_a_picture,
     without_colours_nothing_has_a_colour,
     a_pipe_gets_the_table_once,
     a_terminal_that_cannot_draw_gets_a_message,

@@ -2,7 +2,7 @@
 #include "cli/lines/fold.h"
 #include "cli/rows/rows.h"
 #include "cli/top/history.h"
-#include "tests/support/failing_libc.h"
+#include "tests/support/libc/failing_libc.h"
 #include "tests/support/make_object.h"
 #include "tests/support/test.h"
 

@@ -2,7 +2,7 @@
 #include "cli/screen/screen.h"
 #include "cli/top/inquiry.h"
 #include "cli/top/page.h"
-#include "tests/support/failing_libc.h"
+#include "tests/support/libc/failing_libc.h"
 #include "tests/support/make_object.h"
 #include "tests/support/test.h"
 

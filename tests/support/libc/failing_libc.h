@@ -1,6 +1,7 @@
-/* failing_libc.h: lets an allocation of libc fail. In programs that are linked for it (cmake/tests.cmake). One thread. */
-#ifndef TESTS_SUPPORT_FAILING_LIBC_H
-#define TESTS_SUPPORT_FAILING_LIBC_H
+/* failing_libc.h: lets an allocation of libc fail, in programs that are linked for it (cmake/tests.cmake). One
+ * thread. */
+#ifndef TESTS_SUPPORT_LIBC_FAILING_LIBC_H
+#define TESTS_SUPPORT_LIBC_FAILING_LIBC_H
 
 #include <stdbool.h>
 #include <stddef.h>
