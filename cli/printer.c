@@ -10,8 +10,7 @@
 #include <yyjson.h>
 
 enum {
-    TEMPLATE_FILE_MAX = 256 * 1024,
-    GO_DEPTH_MAX = KI_JSONPATH_MAX_NESTING
+    TEMPLATE_FILE_MAX = 256 * 1024
 };
 
 /* ---- the value of -o ---- */
@@ -224,7 +223,7 @@ static int set_format(printer *p, const options *o) {
 
 int printer_open(printer *p, const char *command, const options *o) {
     *p = (printer){ .command = command, .no_headers = o->no_headers };
-    if (ki_jsonpath_new("{@}", NULL, &p->value, NULL))
+    if (ki_go_template_new("{{.}}", NULL, &p->value, NULL))
         return EXIT_FAILED;
     return set_format(p, o);
 }
@@ -238,38 +237,21 @@ typedef struct cell {
     bool has_failed; /* out of memory */
 } cell;
 
-static void print_go(const printer *p, FILE *out, yyjson_val *value, int depth) {
-    size_t index, max;
-    yyjson_val *name, *element;
-    if (depth > GO_DEPTH_MAX) {
-        fputs("...", out);
-    } else if (yyjson_is_obj(value)) {
-        fputs("map[", out);
-        yyjson_obj_foreach(value, index, max, name, element) {
-            fprintf(out, "%s%s:", index ? " " : "", yyjson_get_str(name));
-            print_go(p, out, element, depth + 1);
-        }
-        fputc(']', out);
-    } else if (yyjson_is_arr(value)) {
-        fputc('[', out);
-        yyjson_arr_foreach(value, index, max, element) {
-            if (index)
-                fputc(' ', out);
-            print_go(p, out, element, depth + 1);
-        }
-        fputc(']', out);
-    } else if (yyjson_is_str(value)) {
-        fputs(yyjson_get_str(value), out);
-    } else if (yyjson_is_null(value)) {
-        fputs("<nil>", out);
-    } else {
-        ki_jsonpath_text text = KI_JSONPATH_TEXT_INIT;
-        char *json = yyjson_val_write(value, 0, NULL);
-        if (json && ki_jsonpath_print(p->value, json, strlen(json), &text, NULL) == KI_OK)
-            fputs(text.data, out);
-        ki_jsonpath_text_clear(&text);
-        free(json);
-    }
+/* Prints a number with a fraction, an array or an object. Returns false if out of memory. */
+static bool print_go(const printer *p, FILE *out, const ki_value *value) {
+    ki_jsonpath_text text = KI_JSONPATH_TEXT_INIT;
+    yyjson_mut_doc *number = value->type == KI_VALUE_DOUBLE ? yyjson_mut_doc_new(NULL) : NULL;
+    size_t size = value->text_size;
+    yyjson_mut_doc_set_root(number, yyjson_mut_real(number, value->number));
+    char *written = number ? yyjson_mut_write(number, 0, &size) : NULL;
+    const char *json = value->type == KI_VALUE_DOUBLE ? written : value->text;
+    bool is_ok = json && ki_go_template_print(p->value, json, size, &text, NULL) == KI_OK;
+    if (is_ok)
+        fputs(text.data, out);
+    ki_jsonpath_text_clear(&text);
+    free(written);
+    yyjson_mut_doc_free(number);
+    return is_ok;
 }
 
 static bool print_value(const ki_value *value, void *user) {
@@ -285,18 +267,7 @@ static bool print_value(const ki_value *value, void *user) {
     } else if (value->type == KI_VALUE_INT) {
         fprintf(c->out, "%lld", (long long)value->integer);
     } else {
-        yyjson_mut_doc *number = yyjson_mut_doc_new(NULL);
-        yyjson_doc *doc = NULL;
-        if (value->type == KI_VALUE_DOUBLE) {
-            yyjson_mut_doc_set_root(number, yyjson_mut_real(number, value->number));
-            doc = yyjson_mut_doc_imut_copy(number, NULL);
-        } else {
-            doc = yyjson_read(value->text, value->text_size, 0);
-        }
-        c->has_failed = !doc;
-        print_go(c->printer, c->out, yyjson_doc_get_root(doc), 0);
-        yyjson_doc_free(doc);
-        yyjson_mut_doc_free(number);
+        c->has_failed = !print_go(c->printer, c->out, value);
     }
     return !c->has_failed;
 }
@@ -392,7 +363,7 @@ void printer_flush(printer *p) {
 void printer_close(printer *p) {
     ki_jsonpath_free(p->path);
     ki_go_template_free(p->template);
-    ki_jsonpath_free(p->value);
+    ki_go_template_free(p->value);
     for (size_t i = 0; i < p->column_count; i++) {
         ki_jsonpath_free(p->columns[i]);
         free(p->headers[i]);

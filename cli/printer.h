@@ -36,7 +36,7 @@ typedef struct printer {
     size_t count;             /* objects printed so far */
     ki_jsonpath *path;        /* the template of FORMAT_JSONPATH and FORMAT_JSONPATH_AS_JSON */
     ki_go_template *template; /* of FORMAT_GO_TEMPLATE */
-    ki_jsonpath *value;       /* the template "{@}", which prints numbers as Go does */
+    ki_go_template *value;    /* the template "{{.}}", which prints a value as Go does */
     ki_jsonpath *columns[COLUMNS_MAX];
     char *headers[COLUMNS_MAX];
     size_t column_count;

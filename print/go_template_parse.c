@@ -376,25 +376,10 @@ static void take_names(parser *p, ki_str names[2], size_t *ret_count, bool *ret_
     *ret_count = 0;
 }
 
-static ki_status parse_pipe(parser *p, ki_go_pipe **ret_pipe) {
-    ki_go_pipe *pipe = make(p, sizeof *pipe);
-    ki_str names[2];
-    bool declares = false;
-    ki_status status = pipe ? KI_OK : KI_ERR_NO_MEMORY;
-    if (status)
-        return status;
-    *ret_pipe = pipe;
-    skip_blanks(p);
-    const char *begin = p->at;
-    take_names(p, names, &pipe->variable_count, &declares);
-    for (ki_go_command **next = &pipe->first; !status; next = &(*next)->next) {
-        *next = make(p, sizeof **next);
-        status = *next ? parse_command(p, *next, next == &pipe->first) : KI_ERR_NO_MEMORY;
-        if (status || p->at == p->end || *p->at != '|')
-            break;
-        p->at++;
-    }
-    for (size_t i = 0; i < pipe->variable_count && !status; i++) {
+/* Gives the pipe's variables their places, or finds those that are there already. */
+static ki_status set_variables(parser *p, ki_go_pipe *pipe, const ki_str names[2], size_t count, bool declares) {
+    ki_status status = KI_OK;
+    for (size_t i = 0; i < count && i < 2 && !status; i++) {
         ki_go_operand known = { .type = KI_GO_VARIABLE };
         parser at_name = *p;
         at_name.at = names[i].data;
@@ -402,7 +387,29 @@ static ki_status parse_pipe(parser *p, ki_go_pipe **ret_pipe) {
         if (!declares)
             pipe->variables[i] = known.index;
     }
-    return !status && pipe->variable_count == 2 && !declares ? bad(p, begin, "two variables are set") : status;
+    pipe->variable_count = count;
+    return !status && count == 2 && !declares ? bad(p, names[0].data, "two variables are set") : status;
+}
+
+static ki_status parse_pipe(parser *p, ki_go_pipe **ret_pipe) {
+    ki_go_pipe *pipe = make(p, sizeof *pipe);
+    ki_str names[2] = { { NULL, 0 }, { NULL, 0 } };
+    size_t count = 0;
+    bool declares = false;
+    ki_status status = pipe ? KI_OK : KI_ERR_NO_MEMORY;
+    if (status)
+        return status;
+    *ret_pipe = pipe;
+    skip_blanks(p);
+    take_names(p, names, &count, &declares);
+    for (ki_go_command **next = &pipe->first; !status; next = &(*next)->next) {
+        *next = make(p, sizeof **next);
+        status = *next ? parse_command(p, *next, next == &pipe->first) : KI_ERR_NO_MEMORY;
+        if (status || p->at == p->end || *p->at != '|')
+            break;
+        p->at++;
+    }
+    return status ? status : set_variables(p, pipe, names, count, declares);
 }
 
 /* ---- nodes ---- */

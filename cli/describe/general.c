@@ -2,7 +2,7 @@
 #include "describe.h"
 #include "values.h"
 
-#include <kinformer-print/jsonpath.h>
+#include "print/go_template.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -89,56 +89,24 @@ static const char *heading_of(const char *name, char text[LABEL_SIZE]) {
 
 /* ---- values ---- */
 
-/* Writes a number as Go does: 0.75, 1e+21. */
-static void write_number(sheet *s, yyjson_val *value) {
-    ki_jsonpath *whole = NULL;
+/* Writes a number with a fraction, or an array inside an array, as Go does: 1e+21, [1 map[a:b]]. */
+static void write_other(sheet *s, yyjson_val *value) {
+    ki_go_template *whole = NULL;
     ki_jsonpath_text text = KI_JSONPATH_TEXT_INIT;
     size_t size = 0;
     char *json = yyjson_val_write(value, 0, &size);
-    bool is_ok = json && ki_jsonpath_new("{@}", NULL, &whole, NULL) == KI_OK &&
-                 ki_jsonpath_print(whole, json, size, &text, NULL) == KI_OK;
+    bool is_ok = json && ki_go_template_new("{{.}}", NULL, &whole, NULL) == KI_OK &&
+                 ki_go_template_print(whole, json, size, &text, NULL) == KI_OK;
     if (is_ok)
         sheet_write(s, 0, "%s", text.data);
     s->has_failed |= !is_ok;
     ki_jsonpath_text_clear(&text);
-    ki_jsonpath_free(whole);
+    ki_go_template_free(whole);
     free(json);
 }
 
-static void write_value(sheet *s, yyjson_val *value, int depth);
-
-/* Writes an array inside an array, and what is in it, as Go does: [1 map[a:b]]. */
-static void write_array(sheet *s, yyjson_val *array, int depth) {
-    yyjson_val *element;
-    size_t index, count;
-    sheet_write(s, 0, "[");
-    yyjson_arr_foreach(array, index, count, element) {
-        sheet_write(s, 0, "%s", index ? " " : "");
-        write_value(s, element, depth + 1);
-    }
-    sheet_write(s, 0, "]");
-}
-
-static void write_map(sheet *s, yyjson_val *map, int depth) {
-    size_t count;
-    named_value *members = members_sorted(s, map, &count);
-    sheet_write(s, 0, "map[");
-    for (size_t i = 0; i < count; i++) {
-        sheet_write(s, 0, "%s%s:", i ? " " : "", members[i].name);
-        write_value(s, members[i].value, depth + 1);
-    }
-    sheet_write(s, 0, "]");
-    free(members);
-}
-
-static void write_value(sheet *s, yyjson_val *value, int depth) {
-    if (depth > DEPTH_MAX)
-        sheet_write(s, 0, "...");
-    else if (yyjson_is_arr(value))
-        write_array(s, value, depth);
-    else if (yyjson_is_obj(value))
-        write_map(s, value, depth);
-    else if (yyjson_is_str(value))
+static void write_value(sheet *s, yyjson_val *value) {
+    if (yyjson_is_str(value))
         sheet_write(s, 0, "%s", yyjson_get_str(value));
     else if (yyjson_is_null(value))
         sheet_write(s, 0, "<nil>");
@@ -147,11 +115,7 @@ static void write_value(sheet *s, yyjson_val *value, int depth) {
     else if (yyjson_is_sint(value) || (yyjson_is_uint(value) && yyjson_get_uint(value) <= INT64_MAX))
         sheet_write(s, 0, "%" PRId64, yyjson_get_sint(value));
     else
-        write_number(s, value);
-}
-
-static void write_line(sheet *s, yyjson_val *value) {
-    write_value(s, value, 0);
+        write_other(s, value);
     sheet_write(s, 0, "\n");
 }
 
@@ -175,7 +139,7 @@ static void write_elements(sheet *s, int level, yyjson_val *array) {
             write_fields(s, level, element, false);
         } else {
             sheet_write(s, level, "%s", "");
-            write_line(s, element);
+            write_value(s, element);
         }
     }
 }
@@ -191,7 +155,7 @@ static void write_field(sheet *s, int level, const char *name, yyjson_val *value
     else if (yyjson_is_arr(value))
         write_elements(s, level + 1, value);
     else
-        write_line(s, value);
+        write_value(s, value);
 }
 
 static void write_fields(sheet *s, int level, yyjson_val *object, bool is_metadata) {
