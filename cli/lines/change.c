@@ -185,9 +185,9 @@ static size_t excess_of(const char *text, size_t before_other, const layout *wit
     return width && least > width ? least - width : 0;
 }
 
-/* Writes the line with this layout. Returns false if it does not fit, and then writes nothing unless it is `forced`. */
-static bool write_with(const change_line *c, const layout *with, const char *key, size_t width, bool forced,
-                       FILE *out) {
+/* Writes the line with this layout if it fits, or if it is `forced`. Returns false if out of memory. */
+static bool write_with(const change_line *c, const layout *with, const char *key, size_t width, bool forced, FILE *out,
+                       bool *ret_fits) {
     size_t key_max = display_width(key), excess = 0;
     bool is_ok = true;
     for (int round = 0; round < 2 && is_ok; round++) { /* with the whole name, then with what fits */
@@ -205,7 +205,8 @@ static bool write_with(const change_line *c, const layout *with, const char *key
             break;
         key_max = key_max - with->key_min > excess ? key_max - excess : with->key_min;
     }
-    return is_ok && !excess;
+    *ret_fits = !excess;
+    return is_ok;
 }
 
 bool change_is_selected(const change_line *c) {
@@ -224,18 +225,17 @@ bool change_is_selected(const change_line *c) {
 
 bool change_write(const change_line *c, size_t width, FILE *out) {
     const size_t count = sizeof layouts / sizeof layouts[0];
-    char *key = NULL;
-    size_t size = 0;
-    FILE *safe = open_memstream(&key, &size);
-    if (!safe)
-        return false;
-    print_safe(safe, c->key);
-    bool is_ok = fclose(safe) == 0;
-    for (size_t i = 0; i < count && is_ok; i++) {
-        const layout with = layout_of(c, &layouts[i]);
-        if (write_with(c, &with, key, width, i + 1 == count, out))
-            break;
+    char key[KI_OBJECT_KEY_MAX];
+    bool is_ok = true, fits = !width; /* a whole line is not measured */
+    snprintf(key, sizeof key, "%s", c->key);
+    make_safe(key);
+    if (fits) {
+        const layout whole = layout_of(c, &layouts[0]);
+        compose(c, &whole, key, display_width(key), out);
     }
-    free(key);
+    for (size_t i = 0; i < count && is_ok && !fits; i++) {
+        const layout with = layout_of(c, &layouts[i]);
+        is_ok = write_with(c, &with, key, width, i + 1 == count, out, &fits);
+    }
     return is_ok;
 }

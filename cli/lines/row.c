@@ -8,31 +8,51 @@
 #include <string.h>
 #include <strings.h>
 
+enum {
+    ROW_BYTES = 256 /* at first */
+};
+
 /* A row that is being read. */
 typedef struct reading {
     row *row;
-    FILE *out;
+    bool is_ok; /* memory has not run out */
 } reading;
 
+static bool reserve(row *r, size_t more) {
+    size_t wanted = r->capacity ? r->capacity : ROW_BYTES;
+    while (wanted - r->size < more)
+        wanted *= 2;
+    char *text = wanted > r->capacity ? realloc(r->text, wanted) : r->text;
+    if (!text)
+        return false;
+    r->text = text;
+    r->capacity = wanted;
+    return true;
+}
+
 static bool add_cell(size_t index, const char *text, void *user) {
-    reading *r = user;
+    reading *to = user;
+    row *r = to->row;
+    size_t size = strlen(text) + 1;
     (void)index;
-    r->row->begins[r->row->count++] = (size_t)ftell(r->out);
-    print_safe(r->out, text);
-    putc('\0', r->out);
-    return r->row->count < KI_COLUMNS_MAX;
+    to->is_ok = reserve(r, size);
+    if (!to->is_ok)
+        return false;
+    r->begins[r->count++] = r->size;
+    memcpy(r->text + r->size, text, size);
+    make_safe(r->text + r->size);
+    r->size += size;
+    return r->count < KI_COLUMNS_MAX;
 }
 
 ki_status row_read(row *r, const ki_columns *columns, const ki_object *obj, int64_t now_ms, ki_error *err) {
-    size_t size = 0;
-    *r = (row){ .text = NULL };
-    reading to = { .row = r, .out = open_memstream(&r->text, &size) };
-    if (!to.out)
-        return KI_ERR_NO_MEMORY;
+    reading to = { .row = r, .is_ok = true };
+    r->count = r->size = 0;
     ki_status status = ki_columns_each(columns, obj, now_ms, add_cell, &to, err);
-    if (fclose(to.out) != 0)
-        return KI_ERR_NO_MEMORY;
-    return status == KI_ERR_NO_MEMORY ? status : KI_OK; /* after other errors the cells are those before */
+    if (to.is_ok && status != KI_ERR_NO_MEMORY)
+        return KI_OK; /* after other errors the cells are those before */
+    r->count = r->size = 0;
+    return KI_ERR_NO_MEMORY;
 }
 
 void row_clear(row *r) {

@@ -11,10 +11,12 @@ typedef struct row {
     char *text;                    /* all cells, each with a closing zero */
     size_t begins[KI_COLUMNS_MAX]; /* where each cell begins */
     size_t count;
+    size_t size; /* bytes of `text` that are used, and its size */
+    size_t capacity;
 } row;
 
-/* Reads the cells; ages are relative to `now_ms`, milliseconds since 1970. The caller frees them with row_clear, also
- * after an error. Errors: KI_ERR_NO_MEMORY. */
+/* Reads the cells in the place of those that the row has; ages are relative to `now_ms`, milliseconds since 1970. The
+ * caller frees them with row_clear, also after an error. Errors: KI_ERR_NO_MEMORY: the row has no cells. */
 ki_status row_read(row *r, const ki_columns *columns, const ki_object *obj, int64_t now_ms, ki_error *err);
 void row_clear(row *r);
 /* Returns a cell; "" if the row has none with this index. */

@@ -37,6 +37,10 @@ static void widen(size_t *width, size_t own) {
 }
 
 /* Widens the columns for these cells, with room for the ages that they will have. */
+void item_form_clear(item_form *form) {
+    row_clear(&form->cells);
+}
+
 static void widen_columns(item_form *form, const row *cells) {
     for (size_t i = 0; i < cells->count; i++) {
         const char *cell = row_cell(cells, i);
@@ -59,8 +63,7 @@ static ki_status read_created(const ki_object *obj, uint32_t *ret_seconds, ki_er
 
 /* Returns an item with these cells; NULL if out of memory. */
 static item *make(const ki_object *obj, const row *cells) {
-    size_t last = cells->count ? cells->begins[cells->count - 1] : 0;
-    size_t size = cells->count ? last + strlen(cells->text + last) + 1 : 0;
+    size_t size = cells->size;
     item *it = malloc(offsetof(item, cells) + size > sizeof *it ? offsetof(item, cells) + size : sizeof *it);
     if (!it)
         return NULL;
@@ -71,21 +74,19 @@ static item *make(const ki_object *obj, const row *cells) {
 }
 
 ki_status item_new(item_form *form, const ki_object *obj, int64_t wall_ms, item **ret_item, ki_error *err) {
-    row cells;
     uint32_t created_s = 0;
-    ki_status status = row_read(&cells, form->columns, obj, wall_ms, err);
+    ki_status status = row_read(&form->cells, form->columns, obj, wall_ms, err);
     if (!status && form->has_age)
         status = read_created(obj, &created_s, err);
-    item *it = status ? NULL : make(obj, &cells);
-    if (it) {
-        it->read_s = (uint32_t)(wall_ms / 1000);
-        it->created_s = created_s;
-        widen_columns(form, &cells);
-        widen(&form->namespace_width, width_of(ki_object_namespace(obj)));
-        *ret_item = it;
-    }
-    row_clear(&cells);
-    return it ? KI_OK : KI_ERR_NO_MEMORY;
+    item *it = status ? NULL : make(obj, &form->cells);
+    if (!it)
+        return KI_ERR_NO_MEMORY;
+    it->read_s = (uint32_t)(wall_ms / 1000);
+    it->created_s = created_s;
+    widen_columns(form, &form->cells);
+    widen(&form->namespace_width, width_of(ki_object_namespace(obj)));
+    *ret_item = it;
+    return KI_OK;
 }
 
 void item_free(item *it) {

@@ -14,6 +14,7 @@ typedef struct item_form {
     uint64_t ages;                 /* a bit for each column of ages */
     size_t widths[KI_COLUMNS_MAX]; /* of the headings, and of all cells that were read */
     size_t namespace_width;
+    row cells; /* of the object that was read last: its memory is used again */
 } item_form;
 
 typedef struct item_order {
@@ -46,6 +47,7 @@ typedef struct item {
 
 /* `columns` is borrowed. */
 void item_form_init(item_form *form, const ki_columns *columns);
+void item_form_clear(item_form *form);
 
 /* Makes a version of an object, with a reference; ages are relative to `wall_ms`. Widens the form. Errors:
  * KI_ERR_NO_MEMORY. */

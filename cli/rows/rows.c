@@ -60,6 +60,7 @@ void rows_free(rows *r) {
     free_query(r->table.now.query);
     table_clear(&r->table);
     item_map_close(&r->newest);
+    item_form_clear(&r->form);
     free(r->staged);
     free(r);
 }

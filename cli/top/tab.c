@@ -7,29 +7,47 @@
 #include <string.h>
 
 enum {
-    HISTORY_BYTES = 1024 * 1024
+    HISTORY_BYTES = 512 * 1024
 };
+
+/* What the line of a change is made of. */
+typedef struct line_parts {
+    row before, after;
+    diff diff;
+    FILE *out; /* of `text`, from its begin for each line */
+    char *text;
+    size_t size;
+} line_parts;
+
+static void close_parts(line_parts *p) {
+    if (!p)
+        return;
+    if (p->out)
+        fclose(p->out);
+    free(p->text);
+    row_clear(&p->before);
+    row_clear(&p->after);
+    free(p);
+}
 
 bool tab_open(tab *t, const tab_options *is) {
     *t = (tab){ .is = *is, .sorted_by = ROWS_BY_KEY };
     t->rows = rows_new(is->columns, is->is_event);
     t->history = history_new(HISTORY_BYTES);
-    return t->rows && t->history;
+    t->parts = calloc(1, sizeof *t->parts);
+    if (t->parts)
+        t->parts->out = open_memstream(&t->parts->text, &t->parts->size);
+    return t->rows && t->history && t->parts && t->parts->out;
 }
 
 void tab_close(tab *t) {
     rows_free(t->rows);
     history_free(t->history);
+    close_parts(t->parts);
     *t = (tab){ .rows = NULL };
 }
 
 /* ---- changes ---- */
-
-/* The line of a change that is being written. */
-typedef struct line_parts {
-    row before, after;
-    diff diff;
-} line_parts;
 
 static ki_status read_parts(const tab *t, const tab_change *c, moment at, line_parts *p, ki_error *err) {
     ki_status status = row_read(&p->after, t->is.columns, c->obj, at.wall_ms, err);
@@ -40,11 +58,9 @@ static ki_status read_parts(const tab *t, const tab_change *c, moment at, line_p
     return status;
 }
 
-static bool write_line(const tab *t, const tab_change *c, const line_parts *p) {
+static bool write_line(const tab *t, const tab_change *c) {
     static const filter all = { .text = NULL };
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    line_parts *p = t->parts;
     const change_line line = { .type = c->type,
                                .clock = c->clock,
                                .kind = ki_object_kind(c->obj),
@@ -55,27 +71,18 @@ static bool write_line(const tab *t, const tab_change *c, const line_parts *p) {
                                .after = &p->after,
                                .diff = c->old ? &p->diff : NULL,
                                .filter = &all };
-    bool is_ok = out && change_write(&line, 0, out);
-    is_ok = out && fclose(out) == 0 && is_ok;
-    if (is_ok) {
-        strip_colours(text);
-        is_ok = history_add(t->history, line.key, text);
-    }
-    free(text);
-    return is_ok;
+    rewind(p->out);
+    if (!change_write(&line, 0, p->out) || putc('\0', p->out) == EOF || fflush(p->out) != 0)
+        return false;
+    strip_colours(p->text);
+    return history_add(t->history, line.key, p->text);
 }
 
 /* Adds the change's line to the history. Heartbeats have none. */
 static ki_status add_line(const tab *t, const tab_change *c, moment at, ki_error *err) {
-    line_parts *p = calloc(1, sizeof *p); /* a diff is large */
-    ki_status status = p ? read_parts(t, c, at, p, err) : KI_ERR_NO_MEMORY;
-    if (!status && !(c->old && diff_is_heartbeat(&p->diff)) && !write_line(t, c, p))
+    ki_status status = read_parts(t, c, at, t->parts, err);
+    if (!status && !(c->old && diff_is_heartbeat(&t->parts->diff)) && !write_line(t, c))
         status = KI_ERR_NO_MEMORY;
-    if (p) {
-        row_clear(&p->before);
-        row_clear(&p->after);
-    }
-    free(p);
     return status;
 }
 

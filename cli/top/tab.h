@@ -28,7 +28,8 @@ typedef struct tab {
     tab_options is;
     rows *rows;
     history *history;
-    ki_health health; /* of the informer, when tab_tick was called last */
+    struct line_parts *parts; /* of the change that was taken last: its memory is used again */
+    ki_health health;         /* of the informer, when tab_tick was called last */
     bool is_synced;
     size_t changes[TAB_SECONDS]; /* in each second; the first one is under way */
     size_t sorted_by;            /* a column, or ROWS_BY_KEY */

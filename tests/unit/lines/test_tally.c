@@ -131,7 +131,7 @@ TEST(a_status_is_kubectls_or_whether_the_object_is_ready) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         ki_error err = KI_ERROR_INIT;
         ki_columns *columns = NULL;
-        row r;
+        row r = { .text = NULL };
         char *text = strdup(rows[i].json);
         for (char *c = text; *c; c++)
             *c = *c == '\'' ? '"' : *c;

@@ -100,7 +100,7 @@ TEST(objects_pass_that_have_all_words_and_fulfil_all_conditions) {
     ki_columns *columns = columns_of(KI_PODS);
     ki_object *obj = make_object_from_json(pod);
     ki_error err = KI_ERROR_INIT;
-    row cells;
+    row cells = { .text = NULL };
     assert_int_equal(row_read(&cells, columns, obj, wall_ms, &err), KI_OK);
     const filter_subject subject = { .columns = columns, .cells = &cells, .obj = obj, .age_ms = -1 };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -134,7 +134,7 @@ TEST(ages_grow_after_the_cells_are_read) {
     ki_columns *columns = columns_of(KI_EVENTS);
     ki_object *obj = make_object_from_json(event);
     ki_error err = KI_ERROR_INIT;
-    row cells;
+    row cells = { .text = NULL };
     assert_int_equal(row_read(&cells, columns, obj, wall_ms, &err), KI_OK);
     assert_string_equal(row_cell(&cells, 0), "20s");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -95,7 +95,7 @@ static ki_object *make_pod(model *m, unsigned number) {
 /* Returns a bit for each cell but the age that differs. */
 static uint64_t differences(const model *m, const ki_object *before, const ki_object *after) {
     ki_error err = KI_ERROR_INIT;
-    row was, is;
+    row was = { .text = NULL }, is = { .text = NULL };
     uint64_t bits = 0;
     assert_int_equal(row_read(&was, m->columns, before, 0, &err), KI_OK);
     assert_int_equal(row_read(&is, m->columns, after, 0, &err), KI_OK);
