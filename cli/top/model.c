@@ -226,10 +226,10 @@ static ki_status table_key(model *m, int pressed, ki_error *err) {
         tab_toggle(t);
         break;
     case KEY_OF_LEFT:
-        t->left -= t->left > 0;
+        t->left = tab_left(t) - (tab_left(t) > 0);
         break;
     case KEY_OF_RIGHT:
-        t->left += t->left + 1 < ki_columns_count(t->is.columns);
+        t->left = tab_left(t) + 1;
         break;
     case '>':
     case '<':

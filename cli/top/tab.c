@@ -188,6 +188,21 @@ bool tab_has_column(const tab *t, size_t column) {
     return is && (is->priority == 0 || t->is_wide);
 }
 
+size_t tab_name_column(const tab *t) {
+    for (size_t i = 0; i < ki_columns_count(t->is.columns); i++) {
+        if (strcmp(ki_columns_at(t->is.columns, i)->format, "name") == 0)
+            return i;
+    }
+    return 0;
+}
+
+size_t tab_left(const tab *t) {
+    size_t after = 0;
+    for (size_t i = tab_name_column(t) + 1; i < ki_columns_count(t->is.columns); i++)
+        after += tab_has_column(t, i);
+    return t->left < after ? t->left : after - (after > 0);
+}
+
 void tab_sort_next(tab *t, int step) {
     size_t count = ki_columns_count(t->is.columns), at = t->sorted_by == ROWS_BY_KEY ? 0 : t->sorted_by + 1;
     do

@@ -45,7 +45,7 @@ typedef struct tab {
     bool has_moved;
     size_t line;
     size_t first; /* the first line that is shown */
-    size_t left;  /* columns between the name and the first shown one */
+    size_t left;  /* columns that are scrolled away: tab_left */
 } tab;
 
 /* A change as an informer's handler gets it. */
@@ -94,5 +94,9 @@ void tab_group_next(tab *t);
 void tab_toggle(tab *t);
 /* Returns true if the column is shown: those of -o wide only with `is_wide`. */
 bool tab_has_column(const tab *t, size_t column);
+/* Returns the column of the name, which does not scroll. */
+size_t tab_name_column(const tab *t);
+/* Returns how many columns after the name are scrolled away: at least one is shown. */
+size_t tab_left(const tab *t);
 
 #endif

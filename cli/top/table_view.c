@@ -13,6 +13,7 @@ enum {
     SIGN = 2,      /* columns of the sign before a row */
     NAME_MIN = 20, /* a name is shortened to this before columns at the right are left out */
     NAMESPACE_MIN = 9,
+    LAST_MIN = 20, /* columns of the last one that shorten the names */
     STATUSES_SHOWN = 4,
     STATUSES_MAX = 64
 };
@@ -21,7 +22,8 @@ enum {
 typedef struct layout {
     size_t namespace_width; /* 0: there is none */
     size_t widths[KI_COLUMNS_MAX];
-    size_t name; /* the column of the name */
+    size_t name;  /* the column of the name */
+    size_t first; /* the first one that is shown after it */
 } layout;
 
 static const style styles[] = { [SEVERITY_GOOD] = STYLE_PLAIN,
@@ -31,17 +33,17 @@ static const style styles[] = { [SEVERITY_GOOD] = STYLE_PLAIN,
 
 static const char namespace_heading[] = "Namespace";
 
-static size_t name_column(const ki_columns *columns) {
-    for (size_t i = 0; i < ki_columns_count(columns); i++) {
-        if (strcmp(ki_columns_at(columns, i)->format, "name") == 0)
-            return i;
-    }
-    return 0;
-}
-
 /* Returns true for a column that is shown, and that is not scrolled away. */
 static bool is_shown(const tab *t, const layout *l, size_t column) {
-    return tab_has_column(t, column) && (column <= l->name || column > l->name + t->left);
+    return tab_has_column(t, column) && (column <= l->name || column >= l->first);
+}
+
+/* Returns the first column that is shown after the name. */
+static size_t first_column(const tab *t) {
+    size_t first = tab_name_column(t) + 1;
+    for (size_t left = tab_left(t); left; first++)
+        left -= tab_has_column(t, first);
+    return first;
 }
 
 /* Takes from `*width` what is missing, but leaves `least`. */
@@ -52,8 +54,8 @@ static void shrink(size_t *width, size_t least, size_t *missing) {
 }
 
 static layout layout_of(tab *t, size_t width) {
-    layout l = { .name = name_column(t->is.columns) };
-    size_t used = SIGN;
+    layout l = { .name = tab_name_column(t), .first = first_column(t) };
+    size_t used = SIGN, last = 0;
     if (t->is.has_namespaces) {
         size_t cells = rows_namespace_width(t->rows), heading = sizeof namespace_heading - 1;
         l.namespace_width = cells > heading ? cells : heading;
@@ -61,8 +63,10 @@ static layout layout_of(tab *t, size_t width) {
     }
     for (size_t i = 0; i < ki_columns_count(t->is.columns); i++) {
         l.widths[i] = rows_width(t->rows, i);
-        used += is_shown(t, &l, i) ? l.widths[i] + GAP : 0;
+        last = is_shown(t, &l, i) ? l.widths[i] + GAP : last;
+        used += is_shown(t, &l, i) ? last : 0;
     }
+    used -= last > LAST_MIN ? last - LAST_MIN : 0; /* a message: it is cut at the edge */
     size_t missing = used > width + GAP ? used - GAP - width : 0;
     shrink(&l.widths[l.name], NAME_MIN, &missing);
     if (l.namespace_width)

@@ -228,6 +228,24 @@ TEST(rows_sort_by_the_next_column_and_reverse) {
     free_show(s);
 }
 
+TEST(columns_scroll_until_one_is_left) {
+    show *s = new_show();
+    have_three(s);
+    for (int i = 0; i < 9; i++)
+        press(s, KEY_OF_RIGHT);
+    assert_non_null(strstr(look(s, 80, 10), "\n  NAMESPACE↑ NAME    AGE\n"));
+    press(s, KEY_OF_LEFT);
+    assert_non_null(strstr(look(s, 80, 10), "\n  NAMESPACE↑ NAME    RESTARTS  AGE\n"));
+    type(s, "w");
+    for (int i = 0; i < 9; i++)
+        press(s, KEY_OF_RIGHT);
+    assert_non_null(strstr(look(s, 80, 10), "\n  NAMESPACE↑ NAME    READINESS GATES\n"));
+    type(s, "w");
+    press(s, KEY_OF_LEFT);
+    assert_non_null(strstr(look(s, 80, 10), "\n  NAMESPACE↑ NAME    RESTARTS  AGE\n"));
+    free_show(s);
+}
+
 TEST(groups_have_counts_the_worst_first_and_open) {
     show *s = new_show();
     have_three(s);
