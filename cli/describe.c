@@ -282,7 +282,10 @@ static ki_status print_one(session *s, const ki_object *obj, bool shows_events, 
 
 /* ---- the command ---- */
 
+/* Prints why an object could not be described, unless a signal ended its requests. */
 static int say_failure(const session *s, const ki_object *obj, ki_status status, const ki_error *err) {
+    if (s->is_interrupted)
+        return EXIT_OK;
     say(s->command, "%s: %s", ki_object_key(obj), err->code ? ki_error_message(err) : ki_status_name(status));
     return EXIT_FAILED;
 }

@@ -177,9 +177,9 @@ static const char *share_text(const char *name, ki_quantity amount, yyjson_val *
     char written[KI_QUANTITY_SIZE];
     if (strcmp(name, "cpu") == 0 && (!ki_quantity_milli(&amount, &part) || !ki_quantity_milli(&all, &whole)))
         whole = 0;
+    double share = whole ? (double)part / (double)whole * 100 : 0;
     ki_quantity_write(&amount, written);
-    snprintf(text, AMOUNT_SIZE, "%s (%" PRId64 "%%)", written,
-             whole ? (int64_t)((double)part / (double)whole * 100) : 0);
+    snprintf(text, AMOUNT_SIZE, "%s (%" PRId64 "%%)", written, share < 1e18 ? (int64_t)share : INT64_MAX);
     return text;
 }
 

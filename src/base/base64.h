@@ -8,7 +8,7 @@
 
 /* Decodes into `out`, which has room for KI_BASE64_DECODED_MAX bytes; NULL: only counts. Returns false if the text is
  * not base64, or has bits after its last byte: then it was cut. */
-bool ki_base64_decode(ki_str text, char *out, size_t *ret_size);
+KI_INTERNAL_API bool ki_base64_decode(ki_str text, char *out, size_t *ret_size);
 ki_status ki_base64_encode(ki_buffer *out, ki_str data);
 
 #endif
