@@ -223,11 +223,15 @@ static bool compares(const filter_condition *c, cell_value left, bool is_duratio
     return has_order(c->is, order_of(&left, &right));
 }
 
+static bool is_word_of_truth(const char *text) {
+    return strcasecmp(text, "true") == 0 || strcasecmp(text, "false") == 0;
+}
+
 /* Returns true if "true" or "false" says of "1/2" whether all are ready. */
 static bool is_truth(const char *cell, const char *text) {
     cell_value v = value_of(cell, false);
     bool is_true = strcasecmp(text, "true") == 0;
-    if (v.kind != VALUE_FRACTION || (!is_true && strcasecmp(text, "false") != 0))
+    if (v.kind != VALUE_FRACTION || !is_word_of_truth(text))
         return false;
     return is_true == (v.number >= 1 || value_part(&v) == strtod(strchr(cell, '/') + 1, NULL));
 }
@@ -245,10 +249,23 @@ static bool holds(const filter_condition *c, const char *text, cell_value v, boo
     return is != (c->is == FILTER_IS_NOT);
 }
 
+/* Writes "2/3" for the cell Ready of a resource whose column Desired has the 3, as daemon sets have. Returns false if it
+ * is another cell. */
+static bool write_part(const ki_columns *columns, const row *cells, size_t index, char text[64]) {
+    const char *desired = row_cell(cells, column_named(columns, "Desired"));
+    if (!*desired || index != column_named(columns, "Ready") || strchr(row_cell(cells, index), '/'))
+        return false;
+    snprintf(text, 64, "%.30s/%.30s", row_cell(cells, index), desired);
+    return true;
+}
+
 static bool holds_for_cell(const filter_condition *c, const filter_subject *s, size_t index) {
     const ki_column *column = ki_columns_at(s->columns, index);
     const char *cell = row_cell(s->cells, index);
     bool is_duration = column && column_has_durations(column);
+    char part[64];
+    if (is_word_of_truth(c->value) && write_part(s->columns, s->cells, index, part))
+        cell = part;
     cell_value v = value_of(cell, is_duration);
     if (column && v.kind == VALUE_DURATION && column_is_age(column))
         v.number += (double)s->elapsed_ms / 1000;

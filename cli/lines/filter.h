@@ -4,7 +4,8 @@
  * "spec.containers[web].image". In a condition such a name is a whole path, with a dot: "spec.nodeName".
  *
  *     status=Running   without regard to small and capital letters; numbers and quantities by value (1024Mi is 1Gi);
- *                      true and false of "1/2" say whether all are ready; restarts=1 is "1 (3s ago)"
+ *                      true and false of "1/2" say whether all are ready, and ready=true of a daemon set whether as
+ *                      many are as are desired; restarts=1 is "1 (3s ago)"
  *     status!=Running  none of this
  *     node~eu-central  a part of the value
  *     restarts>3       also <, >=, <=: numbers, quantities, ages (age<5m), "1/2" by its first number; other values do

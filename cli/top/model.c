@@ -1,10 +1,15 @@
 /* model.c: see model.h. */
 #include "model.h"
 
+#include "cli/output.h"
 #include "cli/screen/screen.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+    CHARACTER_MAX = 4 /* bytes of a character in UTF-8 */
+};
 
 void model_open(model *m, tab *tabs, size_t count, const char *server) {
     *m = (model){ .tabs = tabs, .count = count, .has_pane = true, .server = server };
@@ -257,6 +262,30 @@ static ki_status table_key(model *m, int pressed, ki_error *err) {
 
 /* ---- the summary ---- */
 
+/* Writes the filter of a status: "status=Running ready!=true". Of one with blanks, which ends a condition, and of one
+ * that was cut it has the words: "status~Up status~to status~date". */
+static void write_filter(const char *column, const summary_line *line, char text[TAB_FILTER_MAX]) {
+    const char *status = line->of.status;
+    char name[32];
+    size_t size = 0;
+    snprintf(name, sizeof name, "%s", column);
+    make_lower(name);
+    if (strcmp(column, "Ready") == 0 && (strcmp(status, "Ready") == 0 || strcmp(status, "NotReady") == 0)) {
+        snprintf(text, TAB_FILTER_MAX, "ready%strue", strcmp(status, "Ready") == 0 ? "=" : "!=");
+        return;
+    }
+    bool has_words = strchr(status, ' ') || strlen(status) + CHARACTER_MAX >= STATUS_MAX;
+    text[0] = '\0';
+    while (*(status += strspn(status, " ")) && size < TAB_FILTER_MAX) {
+        int word = (int)strcspn(status, " ");
+        size += (size_t)snprintf(text + size, TAB_FILTER_MAX - size, "%s%s%s%.*s", size ? " " : "", name,
+                                 has_words ? "~" : "=", word, status);
+        status += word;
+    }
+    if (line->is_unready && size < TAB_FILTER_MAX)
+        snprintf(text + size, TAB_FILTER_MAX - size, " ready!=true");
+}
+
 /* Shows the objects of a line of the summary. */
 static ki_status enter_status(model *m, ki_error *err) {
     char text[TAB_FILTER_MAX];
@@ -268,12 +297,7 @@ static ki_status enter_status(model *m, ki_error *err) {
     show_tab(m, line.tab);
     if (!status || m->tabs[line.tab].is.is_event)
         return tab_filter(&m->tabs[line.tab], "", err);
-    bool is_whole = strcmp(status->name, "Ready") != 0; /* the cell of the others is the status */
-    if (is_whole)
-        snprintf(text, sizeof text, "%s=%s%s", status->name, line.of.status, line.is_unready ? " ready!=true" : "");
-    else
-        snprintf(text, sizeof text, "ready%strue", strcmp(line.of.status, "Ready") == 0 ? "=" : "!=");
-    text[0] = (char)(text[0] >= 'A' && text[0] <= 'Z' ? text[0] - 'A' + 'a' : text[0]);
+    write_filter(status->name, &line, text);
     return tab_filter(&m->tabs[line.tab], text, err);
 }
 

@@ -130,7 +130,7 @@ void table_add_counts(canvas *c, const ki_columns *columns, const tally *counts)
         const tally_row *some = &counts->rows[i];
         condition of = some->of;
         of.is_ready = !has_ready || some->ready == some->count;
-        if (some->count)
+        if (some->count && *of.status)
             worst[count++] = (rated){ .of = some, .severity = severity_of(columns, &of) };
     }
     qsort(worst, count, sizeof worst[0], by_severity);

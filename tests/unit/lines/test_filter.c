@@ -122,3 +122,30 @@ TEST(objects_pass_that_fulfil_all_conditions) {
     ki_columns_free(columns);
     ki_object_unref(obj);
 }
+
+TEST(a_daemon_set_is_ready_if_as_many_are_ready_as_are_desired) {
+    static const struct {
+        int ready;
+        const char *where;
+        bool passes;
+    } rows[] = { { 3, "ready=true", true },  { 3, "ready!=true", false }, { 2, "ready=true", false },
+                 { 2, "ready=false", true }, { 2, "ready=2", true },      { 2, "ready<3", true } };
+    ki_columns *columns = NULL;
+    assert_int_equal(ki_columns_new(KI_DAEMONSETS, NULL, 0, NULL, &columns, NULL), KI_OK);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char json[256], message[FILTER_MESSAGE_MAX];
+        bool passes = false;
+        filter f;
+        snprintf(json, sizeof json,
+                 "{\"metadata\":{\"name\":\"a\"},\"status\":{\"desiredNumberScheduled\":3,\"numberReady\":%d}}",
+                 rows[i].ready);
+        ki_object *obj = make_object_from_json(json);
+        assert_true(filter_open(&f, NULL, rows[i].where, message));
+        assert_int_equal(filter_passes(&f, columns, obj, 0, &passes, NULL), KI_OK);
+        if (passes != rows[i].passes)
+            fail_msg("%d: %s", rows[i].ready, rows[i].where);
+        filter_close(&f);
+        ki_object_unref(obj);
+    }
+    ki_columns_free(columns);
+}

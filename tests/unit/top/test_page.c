@@ -2,6 +2,7 @@
 #include "cli/output.h"
 #include "cli/screen/screen.h"
 #include "cli/top/page.h"
+#include "cli/top/table_view.h"
 #include "tests/support/make_object.h"
 #include "tests/support/test.h"
 
@@ -320,6 +321,37 @@ TEST(keys_mean_the_same_with_a_picture_after_each_and_without) {
         free_show(slow);
         free_show(fast);
     }
+}
+
+TEST(the_summary_leads_to_a_status_of_several_words) {
+    show *s = new_show();
+    have_three(s);
+    have(s, "odd-1", "Up to date, a=b and much more than the 64 bytes that are kept of a status", true, "n1");
+    have(s, "odd-2", "Up to date", true, "n1");
+    type(s, "0");
+    (void)look(s, 120, 12);
+    while (s->model.summary.lines[s->model.summary_line].of.status[10] != ',') {
+        press(s, KEY_OF_DOWN);
+        (void)look(s, 120, 12);
+    }
+    press(s, KEY_OF_ENTER);
+    assert_non_null(strstr(look(s, 250, 12), " /status~Up status~to status~date, status~a=b status~and"));
+    assert_non_null(strstr(s->text, ": 1 of 5 pods"));
+    assert_non_null(strstr(s->text, "odd-1"));
+    free_show(s);
+}
+
+TEST(objects_without_a_status_are_not_counted_by_it) {
+    show *s = new_show();
+    tally counts = { .rows = NULL };
+    const condition none = { .status = "" };
+    assert_true(tally_add(&counts, &none));
+    assert_true(canvas_begin(s->canvas, 80, 1));
+    assert_true(canvas_line(s->canvas));
+    table_add_counts(s->canvas, s->columns[1], &counts);
+    assert_int_equal(canvas_column(s->canvas), 0);
+    tally_clear(&counts);
+    free_show(s);
 }
 
 TEST(enter_shows_the_object_as_yaml_and_follows_its_changes) {
