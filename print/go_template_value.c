@@ -8,6 +8,7 @@
 
 enum {
     DIRECTIVE_MAX = 512, /* bytes of a formatted number */
+    DIGITS_MAX = 100,    /* of a precision */
     WIDTH_MAX = 10000
 };
 
@@ -74,7 +75,7 @@ static const directive plain = { .verb = 'v', .precision = -1 };
 
 static void append_verb(ki_buffer *out, const directive *d, const ki_go_value *value, int depth);
 
-/* Appends a text with blanks up to the width, which counts characters. */
+/* Appends a text with blanks, or zeros, up to the width, which counts characters. */
 static void append_padded(ki_buffer *out, const directive *d, ki_str text) {
     int used = 0;
     for (size_t i = 0; i < text.size; i++)
@@ -84,6 +85,26 @@ static void append_padded(ki_buffer *out, const directive *d, ki_str text) {
     ki_buffer_append_view(out, text);
     for (int i = used; i < d->width && d->is_left; i++)
         ki_buffer_append_char(out, ' ');
+}
+
+/* The same for a number: its sign stands before the zeros. */
+static void append_number(ki_buffer *out, const directive *d, ki_str text) {
+    directive rest = *d;
+    if (d->has_zeros && text.size && strchr("+-", text.data[0])) {
+        ki_buffer_append_char(out, text.data[0]);
+        text = (ki_str){ text.data + 1, text.size - 1 };
+        rest.width--;
+    }
+    append_padded(out, &rest, text);
+}
+
+/* Appends what was written into a buffer of its own, and frees it. */
+static void append_written(ki_buffer *out, const directive *d, ki_buffer *written,
+                           void (*append)(ki_buffer *out, const directive *d, ki_str text)) {
+    if (written->failed)
+        out->failed = written->failed;
+    append(out, d, (ki_str){ written->data, written->size });
+    ki_buffer_free(written);
 }
 
 /* Returns the first `precision` characters. */
@@ -114,53 +135,61 @@ static void append_quoted(ki_buffer *out, ki_str text) {
     ki_buffer_append_char(out, '"');
 }
 
+static void append_hex(ki_buffer *out, ki_str text) {
+    for (size_t i = 0; i < text.size; i++)
+        ki_buffer_printf(out, "%02x", (unsigned)(unsigned char)text.data[i]);
+}
+
 /* Appends "%!d(string=x)": a verb for another type. */
-static void append_wrong(ki_buffer *out, char verb, const ki_go_value *value, int depth) {
-    ki_buffer_printf(out, "%%!%c(", verb);
+static void append_wrong(ki_buffer *out, const directive *d, const ki_go_value *value, int depth) {
+    ki_buffer_printf(out, "%%!%c(", d->verb);
     if (value->type <= KI_GO_NULL) {
         ki_buffer_append_string(out, "<nil>");
     } else {
+        directive as_value = *d;
+        as_value.verb = 'v';
         ki_buffer_printf(out, "%s=", ki_go_type_name(value));
-        append_verb(out, &plain, value, depth + 1);
+        append_verb(out, &as_value, value, depth + 1);
     }
     ki_buffer_append_char(out, ')');
 }
 
 static void append_string(ki_buffer *out, const directive *d, const ki_go_value *value, int depth) {
-    ki_str text = cut(value->text, d->precision);
-    if (d->verb == 'q') {
-        ki_buffer quoted;
-        ki_buffer_init(&quoted, out->allocator, 0);
-        append_quoted(&quoted, text);
-        if (quoted.failed)
-            out->failed = quoted.failed;
-        append_padded(out, d, (ki_str){ quoted.data, quoted.size });
-        ki_buffer_free(&quoted);
-    } else if (d->verb == 's' || d->verb == 'v') {
-        append_padded(out, d, text);
-    } else if (d->verb == 'x') {
-        for (size_t i = 0; i < text.size; i++)
-            ki_buffer_printf(out, "%02x", (unsigned)(unsigned char)text.data[i]);
+    ki_buffer written;
+    ki_str text = value->text;
+    ki_buffer_init(&written, out->allocator, 0);
+    if (d->verb == 's' || d->verb == 'v') {
+        append_padded(out, d, cut(text, d->precision));
+    } else if (d->verb == 'q') {
+        append_quoted(&written, cut(text, d->precision));
+        append_written(out, d, &written, append_padded);
+    } else if (d->verb == 'x') { /* the precision counts bytes */
+        if (d->precision >= 0 && (size_t)d->precision < text.size)
+            text.size = (size_t)d->precision;
+        append_hex(&written, text);
+        append_written(out, d, &written, append_padded);
     } else {
-        append_wrong(out, d->verb, value, depth);
+        append_wrong(out, d, value, depth);
     }
 }
 
+/* Appends an integer: a precision is the least number of digits. */
 static void append_int(ki_buffer *out, const directive *d, const ki_go_value *value, int depth) {
     char text[DIRECTIVE_MAX];
     uint64_t size = value->integer < 0 ? 0 - (uint64_t)value->integer : (uint64_t)value->integer;
-    const char *sign = value->integer < 0 ? "-" : d->has_plus ? "+" : "";
-    int zeros = d->has_zeros && !d->is_left && d->width < DIRECTIVE_MAX ? d->width - (int)strlen(sign) : 1;
-    if (d->verb == 'd' || d->verb == 'v')
-        snprintf(text, sizeof text, "%s%0*" PRIu64, sign, zeros, size);
-    else if (d->verb == 'x')
-        snprintf(text, sizeof text, "%s%0*" PRIx64, sign, zeros, size);
-    else {
-        append_wrong(out, d->verb, value, depth);
+    const char *sign = value->integer < 0 ? "-" : d->has_plus && (size || d->precision) ? "+" : "";
+    int digits = d->precision < DIGITS_MAX ? d->precision : DIGITS_MAX;
+    if (d->verb == 'd' || d->verb == 'v') {
+        snprintf(text, sizeof text, "%s%.*" PRIu64, sign, digits, size);
+    } else if (d->verb == 'x') {
+        snprintf(text, sizeof text, "%s%.*" PRIx64, sign, digits, size);
+    } else {
+        append_wrong(out, d, value, depth);
         return;
     }
-    const directive rest = { .is_left = d->is_left, .width = d->width };
-    append_padded(out, &rest, ki_str_of(text));
+    directive rest = *d;
+    rest.has_zeros = d->has_zeros && d->precision < 0;
+    append_number(out, &rest, ki_str_of(text));
 }
 
 static void append_float(ki_buffer *out, const directive *d, const ki_go_value *value, int depth) {
@@ -171,23 +200,20 @@ static void append_float(ki_buffer *out, const directive *d, const ki_go_value *
         if (d->has_plus && value->number >= 0)
             ki_buffer_append_char(&number, '+');
         ki_append_go_double(&number, value->number);
-        if (number.failed)
-            out->failed = number.failed;
-        append_padded(out, d, (ki_str){ number.data, number.size });
-        ki_buffer_free(&number);
+        append_written(out, d, &number, append_number);
         return;
     }
     if (!strchr("feEgv", d->verb)) {
-        append_wrong(out, d->verb, value, depth);
+        append_wrong(out, d, value, depth);
         return;
     }
-    int precision = d->precision < 0 ? 6 : d->precision < 100 ? d->precision : 100;
+    int precision = d->precision < 0 ? 6 : d->precision < DIGITS_MAX ? d->precision : DIGITS_MAX;
     snprintf(format, sizeof format, "%%%s.%d%c", d->has_plus ? "+" : "", precision, d->verb == 'v' ? 'g' : d->verb);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     snprintf(text, sizeof text, format, value->number);
 #pragma GCC diagnostic pop
-    append_padded(out, d, ki_str_of(text));
+    append_number(out, d, ki_str_of(text));
 }
 
 /* ---- lists and maps ---- */
@@ -248,7 +274,7 @@ static void append_verb(ki_buffer *out, const directive *d, const ki_go_value *v
         if (d->verb == 'v')
             append_padded(out, d, KI_STR("<nil>"));
         else
-            append_wrong(out, d->verb, value, depth);
+            append_wrong(out, d, value, depth);
         break;
     case KI_GO_IS_STRING:
         append_string(out, d, value, depth);
@@ -263,7 +289,7 @@ static void append_verb(ki_buffer *out, const directive *d, const ki_go_value *v
         if (d->verb == 't' || d->verb == 'v')
             append_padded(out, d, value->boolean ? KI_STR("true") : KI_STR("false"));
         else
-            append_wrong(out, d->verb, value, depth);
+            append_wrong(out, d, value, depth);
         break;
     case KI_GO_IS_LIST:
         append_list(out, d, value->json, depth);
@@ -314,6 +340,7 @@ static const char *read_directive(const char *at, const char *end, directive *d)
     d->verb = '\0';
     if (at < end)
         d->verb = *at++;
+    d->has_plus &= d->verb != 'v'; /* %+v has another meaning, for structs */
     return at;
 }
 
