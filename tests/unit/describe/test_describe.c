@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     DOCS_MAX = 8
@@ -293,4 +294,31 @@ DESCRIBE_TEST(a_secret_is_shown_without_its_values) {
                          "====\n"
                          "a:  0 bytes\n"
                          "b:  3 bytes\n");
+}
+
+/* Returns the content of a file, to be freed. */
+static char *read_file(const char *path) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *in = fopen(path, "re"), *out = open_memstream(&text, &size);
+    assert_non_null(in);
+    for (int c = getc(in); c != EOF; c = getc(in))
+        putc(c, out);
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+/* The files are a pod of a real server, and what kubectl 1.37 prints for it. */
+DESCRIBE_TEST(a_pod_with_everything_is_shown_as_kubectl_shows_it) {
+    char *object = read_file(KI_TEST_DATA_DIR "/describe/pod.json");
+    char *expected = read_file(KI_TEST_DATA_DIR "/describe/pod.described");
+    docs[doc_count] = yyjson_read(object, strlen(object), 0);
+    assert_non_null(docs[doc_count]);
+    description d = { .object = yyjson_doc_get_root(docs[doc_count++]) };
+    setenv("TZ", "UTC", 1);
+    tzset();
+    assert_described(&d, expected);
+    free(object);
+    free(expected);
 }
