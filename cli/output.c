@@ -6,6 +6,7 @@
 #include "src/base/string_view.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -14,7 +15,8 @@
 #include <unistd.h>
 
 enum {
-    SAY_MAX = 2048
+    SAY_MAX = 2048,
+    HELD_WAIT_MS = 50 /* for a terminal that takes no bytes */
 };
 
 static int failure; /* errno of the first failed write to stdout */
@@ -126,10 +128,30 @@ void output_hold_messages(void) {
     held.is_holding = true;
 }
 
+/* Writes to standard error. A terminal that nobody reads gets what it takes: the program does not wait for it. */
+static void write_held(const char *text, size_t size) {
+    int fd = is_terminal(stderr) ? open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+    struct pollfd room = { .fd = fd, .events = POLLOUT };
+    if (fd < 0) {
+        fwrite(text, 1, size, stderr);
+        return;
+    }
+    while (size && poll(&room, 1, HELD_WAIT_MS) == 1) {
+        ssize_t written = write(fd, text, size);
+        if (written <= 0)
+            break;
+        text += written;
+        size -= (size_t)written;
+    }
+    close(fd);
+}
+
 void output_release_messages(void) {
+    char first[128];
     if (held.dropped)
-        fprintf(stderr, "kinformer: %zu earlier messages are left out\n", held.dropped);
-    fwrite(held.text, 1, held.size, stderr);
+        write_held(first, (size_t)snprintf(first, sizeof first, "kinformer: %zu earlier messages are left out\n",
+                                           held.dropped));
+    write_held(held.text, held.size);
     held.is_holding = false;
     held.size = held.dropped = 0;
 }

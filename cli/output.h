@@ -40,7 +40,8 @@ void show_progress(const char *text);
 /* Keeps what say and show_progress would print, while something else has the terminal: the last HELD_MAX bytes of
  * messages, and no progress. */
 void output_hold_messages(void);
-/* Prints the messages that were kept, and prints again from then on. Does nothing unless they are held. */
+/* Prints the messages that were kept, as far as a terminal takes them, and prints again from then on. Does nothing
+ * unless they are held. */
 void output_release_messages(void);
 
 /* Prints text from outside with '?' for each byte of a control character, including those that change the text's

@@ -283,6 +283,25 @@ def a_terminal_that_calls_itself_huge_has_a_picture():
     os.close(master)
 
 
+def a_message_does_not_wait_for_a_terminal_that_nobody_reads():
+    master, slave = pty.openpty()
+    with Server() as server:
+        os.kill(server.process.pid, signal.SIGSTOP)
+        try:
+            process = subprocess.Popen([PROGRAM, "top", "pods", "-A", "--request-timeout", "1s", "--server", server.url],
+                                       stdin=slave, stdout=slave, stderr=slave, env={**os.environ, "TERM": "xterm"})
+            os.read(master, 1)
+            fills = os.open(os.ttyname(slave), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    os.write(fills, b" ")
+            assert process.wait(timeout=terminals.PATIENCE_S) == 3
+        finally:
+            os.kill(server.process.pid, signal.SIGCONT)
+    for descriptor in master, slave, fills:
+        os.close(descriptor)
+
+
 def without_colours_nothing_has_a_colour():
     with top(environment={"NO_COLOR": "1"}) as (_, terminal):
         terminal.wait_for(has("CrashLoopBackOff"))
@@ -313,6 +332,7 @@ CASES = [
     a_storm_of_sizes_ends_in_a_picture_of_the_last,
     a_pasted_text_delays_nothing,
     a_terminal_that_calls_itself_huge_has_a_picture,
+    a_message_does_not_wait_for_a_terminal_that_nobody_reads,
     without_colours_nothing_has_a_colour,
     a_pipe_gets_the_table_once,
     a_terminal_that_cannot_draw_gets_a_message,
