@@ -249,8 +249,8 @@ static bool holds(const filter_condition *c, const char *text, cell_value v, boo
     return is != (c->is == FILTER_IS_NOT);
 }
 
-/* Writes "2/3" for the cell Ready of a resource whose column Desired has the 3, as daemon sets have. Returns false if it
- * is another cell. */
+/* Writes "2/3" for the cell Ready of a resource whose column Desired has the 3, as daemon sets have. Returns false for
+ * other cells. */
 static bool write_part(const ki_columns *columns, const row *cells, size_t index, char text[64]) {
     const char *desired = row_cell(cells, column_named(columns, "Desired"));
     if (!*desired || index != column_named(columns, "Ready") || strchr(row_cell(cells, index), '/'))

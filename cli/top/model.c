@@ -339,12 +339,11 @@ ki_status model_key(model *m, int pressed, ki_error *err) {
     if (m->mode == MODE_TYPING)
         return type_key(m, pressed, err);
     if (m->mode == MODE_KEYS) {
-        m->mode = MODE_TABLE; /* any key */
+        m->mode = m->object.obj ? MODE_OBJECT : MODE_TABLE; /* any key */
         return KI_OK;
     }
     if (pressed == '?' || pressed == 'h') {
         m->mode = MODE_KEYS;
-        document_clear(&m->object);
         return KI_OK;
     }
     if (m->mode == MODE_OBJECT) {

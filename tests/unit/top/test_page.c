@@ -370,6 +370,23 @@ TEST(enter_shows_the_object_as_yaml_and_follows_its_changes) {
     free_show(s);
 }
 
+TEST(the_keys_help_goes_back_to_the_yaml) {
+    show *s = new_show();
+    have_three(s);
+    (void)look(s, 80, 40);
+    press(s, KEY_OF_ENTER);
+    type(s, "?");
+    assert_non_null(strstr(look(s, 80, 40), "Keys (any key goes back)"));
+    change(s, CHANGE_MODIFIED, "cart-1", "Failed", false);
+    type(s, "x");
+    assert_non_null(strstr(look(s, 80, 40), "Pod shop/cart-1\n"));
+    assert_non_null(strstr(s->text, "  phase: Failed\n"));
+    press(s, KEY_OF_ESCAPE);
+    type(s, "?x");
+    assert_non_null(strstr(look(s, 80, 40), "NAMESPACE"));
+    free_show(s);
+}
+
 TEST(the_yaml_follows_an_object_that_the_table_no_longer_shows) {
     show *s = new_show();
     have_three(s);
