@@ -46,10 +46,12 @@ static int by_creation(const void *a, const void *b) {
     return order ? order : strcmp(text_at(*left, "metadata.name"), text_at(*right, "metadata.name"));
 }
 
-/* Copies a pod template without the label that distinguishes replica sets. Returns NULL if out of memory. */
+/* Copies a pod template without the label that distinguishes replica sets; null without a template. Returns NULL if out
+ * of memory. */
 static yyjson_mut_doc *copy_template(yyjson_val *object) {
+    yyjson_val *template = value_at(object, "spec.template");
     yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
-    yyjson_mut_val *copy = doc ? yyjson_val_mut_copy(doc, value_at(object, "spec.template")) : NULL;
+    yyjson_mut_val *copy = template ? yyjson_val_mut_copy(doc, template) : yyjson_mut_null(doc);
     yyjson_mut_val *labels = yyjson_mut_obj_get(yyjson_mut_obj_get(copy, "metadata"), "labels");
     if (!copy) {
         yyjson_mut_doc_free(doc);

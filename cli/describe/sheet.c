@@ -10,7 +10,8 @@
 
 enum {
     LEVEL_WIDTH = 2,
-    PADDING = 2
+    PADDING = 2,
+    ALIGNED_MAX = 64 /* columns; a server's text can have a tab in each byte */
 };
 
 void sheet_open(sheet *s) {
@@ -130,7 +131,7 @@ static bool print_aligned(const char *text, size_t size, FILE *out) {
     if (to)
         write_safe(text, size, to);
     bool is_ok = to && fclose(to) == 0 && measure(&l, safe);
-    for (size_t column = 0; is_ok && align_column(&l, column); column++)
+    for (size_t column = 0; is_ok && column < ALIGNED_MAX && align_column(&l, column); column++)
         ;
     for (size_t i = 0; is_ok && i < l.count; i++)
         print_line(&l, i, out);

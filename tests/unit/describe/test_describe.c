@@ -68,6 +68,17 @@ TEST(columns_end_where_a_line_has_none) {
     assert_sheet("", "");
 }
 
+TEST(columns_beyond_the_64th_are_not_aligned) {
+    char tabs[64], text[200], expected[400];
+    memset(tabs, '\t', sizeof tabs);
+    snprintf(text, sizeof text, "%.63sa\tx\naa%.63s\tx\n", tabs, tabs);
+    snprintf(expected, sizeof expected, "%128sa  x\naa%129sx\n", "", "");
+    assert_sheet(text, expected);
+    snprintf(text, sizeof text, "%.64sa\tx\n%.64saa\tx\n", tabs, tabs);
+    snprintf(expected, sizeof expected, "%128sa  x\n%128saa  x\n", "", "");
+    assert_sheet(text, expected);
+}
+
 TEST(what_a_server_sends_does_not_drive_a_terminal) {
     assert_sheet("a\033[31m\tb\nc\rd\a\302\205\342\200\256e\tf\n", "a^[[31m      b\nc\\rd??????e  f\n");
 }
@@ -251,6 +262,30 @@ DESCRIBE_TEST(a_deployment_has_its_replica_sets) {
                          "  Tolerations:     <none>\n"
                          "OldReplicaSets:    b (1/2 replicas created), d (1/2 replicas created)\n"
                          "NewReplicaSet:     c (1/2 replicas created)\n");
+}
+
+DESCRIBE_TEST(a_replica_set_without_a_template_is_an_old_one) {
+    yyjson_val *sets[] = { json("{'metadata':{'name':'s','ownerReferences':[{'uid':'u','controller':true}]}}") };
+    description d = { .object = json("{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'uid':'u'},'spec':{"
+                                     "'template':{'spec':{}}}}"),
+                      .related = { sets, 1 } };
+    assert_described(&d, "Name:               \n"
+                         "Namespace:          \n"
+                         "CreationTimestamp:  Mon, 01 Jan 0001 00:00:00 +0000\n"
+                         "Labels:             <none>\n"
+                         "Annotations:        <none>\n"
+                         "Selector:           \n"
+                         "Replicas:           0 desired | 0 updated | 0 total | 0 available | 0 unavailable\n"
+                         "StrategyType:       \n"
+                         "MinReadySeconds:    0\n"
+                         "Pod Template:\n"
+                         "  Labels:  <none>\n"
+                         "  Containers: <none>\n"
+                         "  Volumes:         <none>\n"
+                         "  Node-Selectors:  <none>\n"
+                         "  Tolerations:     <none>\n"
+                         "OldReplicaSets:    s (0/0 replicas created)\n"
+                         "NewReplicaSet:     <none>\n");
 }
 
 DESCRIBE_TEST(a_service_has_its_first_endpoints) {
