@@ -2,6 +2,8 @@
  * the lines. */
 #include "json.h"
 
+#include "output.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +18,7 @@ static size_t print_string(const char *text) {
     size_t size = 1;
     while (text[size] != '"')
         size += text[size] == '\\' ? 2 : 1;
-    fwrite(text, 1, size + 1, stdout);
+    print_printable(text, size + 1);
     return size + 1;
 }
 

@@ -166,6 +166,22 @@ void print_safe(FILE *out, const char *text) {
     }
 }
 
+void print_printable(const char *text, size_t size) {
+    const char *end = text + size;
+    if (!is_terminal(stdout)) {
+        fwrite(text, 1, size, stdout);
+        return;
+    }
+    while (text < end) {
+        size_t control = *text == '\t' || *text == '\n' ? 0 : ki_str_control_size(text);
+        if (control)
+            printf("%.*s", (int)control, "???");
+        else
+            putchar(*text);
+        text += control ? control : 1;
+    }
+}
+
 void make_safe(char *text) {
     while (*text) {
         size_t size = ki_str_control_size(text);

@@ -47,6 +47,9 @@ void output_release_messages(void);
 /* Prints text from outside with '?' for each byte of a control character, including those that change the text's
  * direction. A server cannot drive the terminal, and no line reads as another. */
 void print_safe(FILE *out, const char *text);
+/* Prints a text of several lines on stdout, which a zero follows: on a terminal without what print_safe replaces, but
+ * tabs and newlines; elsewhere as it is. */
+void print_printable(const char *text, size_t size);
 /* Replaces in a text what print_safe replaces. */
 void make_safe(char *text);
 /* Replace the letters A to Z by a to z, or these by those. */

@@ -325,13 +325,13 @@ ki_status printer_print(printer *p, const char *json, size_t size, ki_error *err
     case FORMAT_JSONPATH:
         status = ki_jsonpath_print(p->path, json, size, &text, err);
         if (!status)
-            fwrite(text.data, 1, text.size, stdout);
+            print_printable(text.data, text.size);
         ki_jsonpath_text_clear(&text);
         break;
     case FORMAT_GO_TEMPLATE:
         status = ki_go_template_print(p->template, json, size, &text, err);
         if (!status)
-            fwrite(text.data, 1, text.size, stdout);
+            print_printable(text.data, text.size);
         ki_jsonpath_text_clear(&text);
         break;
     case FORMAT_JSONPATH_AS_JSON:
@@ -342,7 +342,7 @@ ki_status printer_print(printer *p, const char *json, size_t size, ki_error *err
         putchar('\n');
         break;
     case FORMAT_JSONL:
-        fwrite(json, 1, size, stdout);
+        print_printable(json, size);
         putchar('\n');
         break;
     case FORMAT_COLUMNS:

@@ -295,6 +295,19 @@ COMMAND_TEST(lines_follow_a_terminal_that_is_resized) {
     end_screen(&s);
 }
 
+COMMAND_TEST(templates_do_not_drive_a_terminal) {
+    static const char *const formats[] = { "jsonpath={.metadata.annotations.a}{\"\\tend\\n\"}",
+                                           "go-template={{.metadata.annotations.a}}{{\"\\tend\\n\"}}" };
+    put(KI_PODS, "{\"metadata\":{\"name\":\"a\",\"namespace\":\"x\",\"annotations\":{\"a\":"
+                 "\"\\u001b[31m\\u009b2J\\r\\u202eb\"}}}");
+    for (size_t i = 0; i < 2; i++) {
+        screen s;
+        WATCH_ON_TERMINAL(&s, 80, "pods", "-q", "-o", formats[i]);
+        assert_string_equal(screen_line(&s, "end"), "?[31m??2J????b\tend");
+        end_screen(&s);
+    }
+}
+
 COMMAND_TEST(wide_lines_on_a_terminal_are_whole) {
     screen s;
     put(KI_PODS, READY_POD("false", ""));
