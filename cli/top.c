@@ -22,7 +22,7 @@ static const char *const default_resources[] = { "pods,deployments,statefulsets,
 
 typedef struct top {
     session session;
-    options options; /* the command line's, without messages about states */
+    options options; /* the command line's; later without messages about states */
     ki_columns *columns[TARGETS_MAX];
     tab tabs[TARGETS_MAX];
     size_t tab_count; /* open tabs */
@@ -193,6 +193,7 @@ static int open_tabs(session *s) {
         say("top", "%s", ki_error_message(&err));
         return EXIT_FAILED;
     }
+    p->options.quiet = true; /* from here on the health has what a message would say */
     for (size_t i = 0; i < s->target_count && !s->done; i++) {
         const target *t = &s->targets[i];
         const tab_options is = { .plural = t->resource.plural,
@@ -245,7 +246,6 @@ static int show(const options *o) {
     static top p; /* too large for the stack */
     session *s = &p.session;
     p.options = *o;
-    p.options.quiet = true; /* the health has what a message would say */
     *s = (session){ .command = "top",
                     .uses_discovery = true,
                     .options = &p.options,

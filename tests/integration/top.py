@@ -224,6 +224,10 @@ def a_server_that_ends_or_hangs_is_named_in_the_health():
             terminal.wait_for(lambda screen: f"connecting to {server.url}" in screen[1] and "no response" in screen[1])
             terminal.type("q")
             terminal.wait_for_prompt()
+            terminal.run(f"clear; {shlex.quote(PROGRAM)} top widgets -A --server {server.url}")
+            terminal.wait_for(has(f"no response for 5 s from {server.url}")) # there is no picture yet
+            terminal.press("C-c", "Enter") # the prompt, in a line of its own
+            terminal.wait_for_prompt()
         finally:
             os.kill(server.process.pid, signal.SIGCONT)
 
