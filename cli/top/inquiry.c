@@ -8,7 +8,8 @@
 #include <string.h>
 
 enum {
-    OWNERS_MAX = 6 /* owners that are followed: pod, replica set, deployment, and what made that */
+    OWNERS_MAX = 6, /* owners that are followed: pod, replica set, deployment, and what made that */
+    SEEN_SIZE = 40  /* of a time, "2006-01-02T15:04:05.000000Z" */
 };
 
 struct inquiry {
@@ -22,6 +23,7 @@ struct inquiry {
     ki_factory *factory; /* of this selection; NULL: nothing is asked */
     ki_informer *events;
     ki_object_list list; /* what inquiry_read returned last */
+    bool is_list_current;
     char owners[DETAILS_OWNERS_MAX];
     size_t owner_count;
     char namespace_name[KI_OBJECT_KEY_MAX];
@@ -46,6 +48,7 @@ inquiry *inquiry_new(const ki_config *config, ki_engine *engine) {
 static void forget(inquiry *q) {
     ki_object_list_free(&q->list);
     q->list = (ki_object_list){ 0 };
+    q->is_list_current = false;
     ki_factory_free(q->factory); /* calls the handlers of its requests: after it none is called */
     q->factory = NULL;
     q->events = NULL;
@@ -133,6 +136,7 @@ static void on_event(const ki_event *event, void *user) {
     inquiry *q = user;
     (void)event;
     q->has_changed = true;
+    q->is_list_current = false;
 }
 
 static void on_state(ki_informer *informer, const ki_health *health, void *user) {
@@ -222,24 +226,49 @@ bool inquiry_has_changed(inquiry *q) {
     return has_changed;
 }
 
-/* Returns when an Event was seen last; owned by `*value`. */
-static const char *seen_at(const ki_object *event, ki_value *value) {
-    const char *paths[] = { "lastTimestamp", "series.lastObservedTime", "eventTime", "metadata.creationTimestamp" };
-    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
-        if (!ki_object_field(event, paths[i], value, NULL) && value->type == KI_VALUE_STRING && value->text_size)
-            return value->text;
-        ki_value_clear(value);
+/* An Event and when it was seen last. */
+typedef struct dated {
+    const ki_object *event;
+    char seen[SEEN_SIZE];
+} dated;
+
+static dated date(const ki_object *event) {
+    static const char *const paths[] = { "lastTimestamp", "series.lastObservedTime", "eventTime",
+                                         "metadata.creationTimestamp" };
+    dated d = { .event = event };
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0] && !d.seen[0]; i++) {
+        ki_value value = KI_VALUE_INIT;
+        if (!ki_object_field(event, paths[i], &value, NULL) && value.type == KI_VALUE_STRING)
+            snprintf(d.seen, sizeof d.seen, "%s", value.text);
+        ki_value_clear(&value);
     }
-    return "";
+    return d;
 }
 
 /* The last one first. */
 static int by_time(const void *a, const void *b) {
-    ki_value left = KI_VALUE_INIT, right = KI_VALUE_INIT;
-    int order = strcmp(seen_at(*(const ki_object *const *)b, &right), seen_at(*(const ki_object *const *)a, &left));
-    ki_value_clear(&left);
-    ki_value_clear(&right);
-    return order;
+    const dated *left = a, *right = b;
+    return strcmp(right->seen, left->seen);
+}
+
+/* Lists the Events anew, if they have changed. */
+static ki_status read_list(inquiry *q, ki_error *err) {
+    if (q->is_list_current)
+        return KI_OK;
+    ki_object_list_free(&q->list);
+    q->list = (ki_object_list){ 0 };
+    ki_status status = ki_lister_list(q->events, NULL, NULL, NULL, &q->list, err);
+    dated *all = status ? NULL : malloc((q->list.count + 1) * sizeof *all);
+    if (!all)
+        return status ? status : KI_ERR_NO_MEMORY;
+    for (size_t i = 0; i < q->list.count; i++)
+        all[i] = date(q->list.objects[i]);
+    qsort(all, q->list.count, sizeof *all, by_time);
+    for (size_t i = 0; i < q->list.count; i++)
+        q->list.objects[i] = all[i].event;
+    free(all);
+    q->is_list_current = true;
+    return KI_OK;
 }
 
 ki_status inquiry_read(inquiry *q, details *ret, ki_error *err) {
@@ -247,18 +276,14 @@ ki_status inquiry_read(inquiry *q, details *ret, ki_error *err) {
     *ret = (details){ .event_columns = q->columns };
     memcpy(ret->owners, q->owners, sizeof ret->owners);
     memcpy(ret->message, q->failure, sizeof ret->message);
-    ki_object_list_free(&q->list);
-    q->list = (ki_object_list){ 0 };
     if (!q->events)
         return KI_OK;
     ki_informer_health(q->events, &health);
     if (health.state == KI_STATE_BACKING_OFF || health.state == KI_STATE_BLOCKED)
         snprintf(ret->message, sizeof ret->message, "%s", health.message);
-    ki_status status = ki_lister_list(q->events, NULL, NULL, NULL, &q->list, err);
+    ki_status status = read_list(q, err);
     if (status)
         return status;
-    if (q->list.count)
-        qsort(q->list.objects, q->list.count, sizeof *q->list.objects, by_time);
     ret->events = q->list.objects;
     ret->event_count = q->list.count;
     return KI_OK;
