@@ -124,8 +124,10 @@ static ki_status add_list(session *s, const listed *what, parsed *to, ki_error *
         token = NULL;
         for (size_t i = 0; !status && i < ki_response_item_count(response); i++)
             status = add_parsed(to, ki_response_item(response, i), err);
-        if (!status && *ki_response_continue(response))
+        if (!status && *ki_response_continue(response)) {
             token = strdup(ki_response_continue(response));
+            status = token ? KI_OK : KI_ERR_NO_MEMORY;
+        }
         ki_response_unref(response);
     } while (token);
     return status;

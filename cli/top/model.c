@@ -201,8 +201,7 @@ static ki_status type_key(model *m, int pressed, ki_error *err) {
 /* ---- the table ---- */
 
 /* Opens the group of the cursor, or shows its object. */
-static ki_status enter(model *m, ki_error *err) {
-    tab *t = model_tab(m);
+static ki_status enter(model *m, tab *t, ki_error *err) {
     const ki_object *obj = tab_selected(t);
     if (!obj) {
         tab_toggle(t);
@@ -217,8 +216,7 @@ static ki_status enter(model *m, ki_error *err) {
     return status;
 }
 
-static ki_status table_key(model *m, int pressed, ki_error *err) {
-    tab *t = model_tab(m);
+static ki_status table_key(model *m, tab *t, int pressed, ki_error *err) {
     int64_t step = step_of(m, pressed);
     if (step && !(pressed == ' ' && *t->group)) {
         tab_move(t, step);
@@ -226,7 +224,7 @@ static ki_status table_key(model *m, int pressed, ki_error *err) {
     }
     switch (pressed) {
     case KEY_OF_ENTER:
-        return enter(m, err);
+        return enter(m, t, err);
     case ' ':
         tab_toggle(t);
         break;
@@ -334,6 +332,7 @@ static bool common_key(model *m, int pressed) {
 }
 
 ki_status model_key(model *m, int pressed, ki_error *err) {
+    tab *t = model_tab(m);
     if (common_key(m, pressed))
         return KI_OK;
     if (m->mode == MODE_TYPING)
@@ -355,6 +354,6 @@ ki_status model_key(model *m, int pressed, ki_error *err) {
     else if (pressed == 'p')
         m->has_pane = !m->has_pane;
     else if (!change_tab(m, pressed))
-        return model_tab(m) ? table_key(m, pressed, err) : summary_key(m, pressed, err);
+        return m->current == m->count ? summary_key(m, pressed, err) : table_key(m, t, pressed, err);
     return KI_OK;
 }

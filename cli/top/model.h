@@ -8,8 +8,7 @@
 #include "tab.h"
 
 enum {
-    DETAILS_OWNERS_MAX = 600,
-    DETAILS_EVENTS_MAX = 50
+    DETAILS_OWNERS_MAX = 600
 };
 
 /* What the pane says of the selected object, beside its last changes. */
@@ -65,6 +64,6 @@ bool model_is_dirty(const model *m, int64_t now_ms);
  * of the order do not, so that keys can come faster than a large table can be arranged. */
 bool model_key_needs_lines(const model *m, int pressed);
 /* Does what a key (screen.h) means. Errors: KI_ERR_NO_MEMORY. */
-ki_status model_key(model *m, int key, ki_error *err);
+ki_status model_key(model *m, int pressed, ki_error *err);
 
 #endif
