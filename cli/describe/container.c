@@ -130,22 +130,6 @@ static int by_device_path(const void *a, const void *b) {
     return strcmp(text_at(*left, "devicePath"), text_at(*right, "devicePath"));
 }
 
-/* Returns the elements of an array in order; the caller frees them. Returns NULL without elements or if out of memory,
- * which the sheet keeps. */
-static yyjson_val **elements_sorted(sheet *s, yyjson_val *array, int (*order)(const void *, const void *)) {
-    size_t size = yyjson_arr_size(array), index, count;
-    yyjson_val **sorted = size ? malloc(size * sizeof(yyjson_val *)) : NULL;
-    yyjson_val *element;
-    s->has_failed |= size && !sorted;
-    if (!sorted)
-        return NULL;
-    yyjson_arr_foreach(array, index, count, element) {
-        sorted[index] = element;
-    }
-    qsort(sorted, size, sizeof(yyjson_val *), order);
-    return sorted;
-}
-
 /* Writes a text in quotes as Go's %q, for printable text. */
 static void write_quoted(sheet *s, const char *text) {
     sheet_write(s, 0, "\"");

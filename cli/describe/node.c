@@ -48,17 +48,9 @@ static int by_effect_and_key(const void *a, const void *b) {
 }
 
 static void write_taints(sheet *s, yyjson_val *taints) {
-    size_t size = yyjson_arr_size(taints), index, count;
-    yyjson_val **sorted = size ? malloc(size * sizeof(yyjson_val *)) : NULL, *taint;
-    s->has_failed |= size && !sorted;
-    sheet_write(s, 0, "Taints:\t%s", size ? "" : "<none>\n");
-    if (!sorted)
-        return;
-    yyjson_arr_foreach(taints, index, count, taint) {
-        sorted[index] = taint;
-    }
-    qsort(sorted, size, sizeof(yyjson_val *), by_effect_and_key);
-    for (size_t i = 0; i < size; i++) {
+    yyjson_val **sorted = elements_sorted(s, taints, by_effect_and_key);
+    sheet_write(s, 0, "Taints:\t%s", sorted ? "" : "<none>\n");
+    for (size_t i = 0; sorted && i < yyjson_arr_size(taints); i++) {
         const char *value = text_at(sorted[i], "value"), *effect = text_at(sorted[i], "effect");
         sheet_write(s, 0, "%s%s%s%s%s%s\n", i ? "\t" : "", text_at(sorted[i], "key"), *value ? "=" : "", value,
                     *effect ? ":" : "", effect);
@@ -157,15 +149,13 @@ static void write_system(sheet *s, yyjson_val *node) {
     sheet_write(s, 0, "System Info:\n");
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
         sheet_write(s, 1, "%s:\t%s\n", lines[i].title, text_at(info, lines[i].path));
-    if (*text_at(node, "spec.podCIDR"))
-        sheet_write(s, 0, "PodCIDR:\t%s\n", text_at(node, "spec.podCIDR"));
+    write_text(s, "PodCIDR", node, "spec.podCIDR");
     if (yyjson_arr_size(ranges)) {
         sheet_write(s, 0, "PodCIDRs:\t");
         write_joined(s, ranges, ",");
         sheet_write(s, 0, "\n");
     }
-    if (*text_at(node, "spec.providerID"))
-        sheet_write(s, 0, "ProviderID:\t%s\n", text_at(node, "spec.providerID"));
+    write_text(s, "ProviderID", node, "spec.providerID");
 }
 
 /* ---- pods ---- */

@@ -6,13 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Writes a line with the text under a path, if there is one. */
-static void write_text(sheet *s, const char *title, yyjson_val *root, const char *path) {
-    const char *text = text_at(root, path);
-    if (*text)
-        sheet_write(s, 0, "%s:\t%s\n", title, text);
-}
-
 static void write_status(const description *d, sheet *s) {
     const char *phase = text_at(d->object, "status.phase");
     yyjson_val *deletion = value_at(d->object, "metadata.deletionTimestamp");

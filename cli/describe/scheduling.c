@@ -6,33 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An element of an array with its place, for a sort that keeps the order of equals. */
-typedef struct placed {
-    yyjson_val *value;
-    const char *key;
-    size_t place;
-} placed;
-
-static int by_key(const void *a, const void *b) {
-    const placed *left = a, *right = b;
-    int order = strcmp(left->key, right->key);
-    return order ? order : (left->place > right->place) - (left->place < right->place);
+/* Elements with the same text keep their order. */
+static int by_text(const char *path, const void *a, const void *b) {
+    yyjson_val *const *left = a, *const *right = b;
+    int order = strcmp(text_at(*left, path), text_at(*right, path));
+    return order ? order : *left < *right ? -1 : *left > *right;
 }
 
-/* Returns the elements sorted by the text under `path`; the caller frees them. Returns NULL without elements or if out
- * of memory, which the sheet keeps. */
-static placed *sorted_by(sheet *s, yyjson_val *array, const char *path) {
-    size_t size = yyjson_arr_size(array), index, count;
-    placed *sorted = size ? malloc(size * sizeof *sorted) : NULL;
-    yyjson_val *element;
-    s->has_failed |= size && !sorted;
-    if (!sorted)
-        return NULL;
-    yyjson_arr_foreach(array, index, count, element) {
-        sorted[index] = (placed){ element, text_at(element, path), index };
-    }
-    qsort(sorted, size, sizeof *sorted, by_key);
-    return sorted;
+static int by_key(const void *a, const void *b) {
+    return by_text("key", a, b);
+}
+
+static int by_topology_key(const void *a, const void *b) {
+    return by_text("topologyKey", a, b);
 }
 
 static void write_toleration(sheet *s, yyjson_val *toleration) {
@@ -48,11 +34,11 @@ static void write_toleration(sheet *s, yyjson_val *toleration) {
 }
 
 void write_tolerations(sheet *s, const char *title, yyjson_val *tolerations) {
-    placed *sorted = sorted_by(s, tolerations, "key");
+    yyjson_val **sorted = elements_sorted(s, tolerations, by_key);
     sheet_write(s, 0, "%s:\t%s", title, sorted ? "" : "<none>\n");
     for (size_t i = 0; sorted && i < yyjson_arr_size(tolerations); i++) {
         sheet_write(s, 0, "%s", i ? "\t" : "");
-        write_toleration(s, sorted[i].value);
+        write_toleration(s, sorted[i]);
     }
     free(sorted);
 }
@@ -65,13 +51,13 @@ static void write_selector(sheet *s, yyjson_val *constraint) {
 }
 
 void write_spread_constraints(sheet *s, yyjson_val *constraints, const char *space) {
-    placed *sorted = sorted_by(s, constraints, "topologyKey");
+    yyjson_val **sorted = elements_sorted(s, constraints, by_topology_key);
     if (sorted)
         sheet_write(s, 0, "%sTopology Spread Constraints:\t", space);
     for (size_t i = 0; sorted && i < yyjson_arr_size(constraints); i++) {
-        yyjson_val *one = sorted[i].value;
+        yyjson_val *one = sorted[i];
         sheet_write(s, 0, "%s%s%s:%s when max skew %" PRId64 " is exceeded", i ? space : "", i ? "\t" : "",
-                    sorted[i].key, text_at(one, "whenUnsatisfiable"), integer_at(one, "maxSkew"));
+                    text_at(one, "topologyKey"), text_at(one, "whenUnsatisfiable"), integer_at(one, "maxSkew"));
         if (value_at(one, "labelSelector"))
             write_selector(s, one);
         sheet_write(s, 0, "\n");

@@ -10,12 +10,6 @@ enum {
     ENDPOINTS_SHOWN = 3
 };
 
-static void write_if(sheet *s, const char *title, yyjson_val *root, const char *path) {
-    const char *text = text_at(root, path);
-    if (*text)
-        sheet_write(s, 0, "%s:\t%s\n", title, text);
-}
-
 /* Writes the texts of an array with commas; `none` for an empty one. NULL: no line. */
 static void write_list(sheet *s, const char *title, yyjson_val *texts, const char *none) {
     bool is_empty = !yyjson_arr_size(texts);
@@ -106,7 +100,7 @@ static void write_port(const description *d, sheet *s, yyjson_val *port) {
     sheet_write(s, 0, "TargetPort:\t");
     write_int_or_string(s, value_at(port, "targetPort"));
     sheet_write(s, 0, "/%s\n", protocol);
-    write_if(s, "AppProtocol", port, "appProtocol");
+    write_text(s, "AppProtocol", port, "appProtocol");
     if (integer_at(port, "nodePort"))
         sheet_write(s, 0, "NodePort:\t%s\t%" PRId64 "/%s\n", name, integer_at(port, "nodePort"), protocol);
     write_port_endpoints(d, s, own);
@@ -121,22 +115,22 @@ void describe_service(const description *d, sheet *s) {
     write_annotations(s, "Annotations", value_at(service, "metadata.annotations"));
     write_selector(s, value_at(service, "spec.selector"));
     sheet_write(s, 0, "Type:\t%s\n", text_at(service, "spec.type"));
-    write_if(s, "IP Family Policy", service, "spec.ipFamilyPolicy");
+    write_text(s, "IP Family Policy", service, "spec.ipFamilyPolicy");
     write_list(s, "IP Families", value_at(service, "spec.ipFamilies"), "<none>");
     sheet_write(s, 0, "IP:\t%s\n", text_at(service, "spec.clusterIP"));
     write_list(s, "IPs", value_at(service, "spec.clusterIPs"), "<none>");
     write_list(s, "External IPs", value_at(service, "spec.externalIPs"), NULL);
-    write_if(s, "Desired LoadBalancer IP", service, "spec.loadBalancerIP");
-    write_if(s, "External Name", service, "spec.externalName");
+    write_text(s, "Desired LoadBalancer IP", service, "spec.loadBalancerIP");
+    write_text(s, "External Name", service, "spec.externalName");
     write_balancers(s, value_at(service, "status.loadBalancer.ingress"));
     yyjson_arr_foreach(value_at(service, "spec.ports"), index, count, port) {
         write_port(d, s, port);
     }
     sheet_write(s, 0, "Session Affinity:\t%s\n", text_at(service, "spec.sessionAffinity"));
-    write_if(s, "External Traffic Policy", service, "spec.externalTrafficPolicy");
-    write_if(s, "Internal Traffic Policy", service, "spec.internalTrafficPolicy");
+    write_text(s, "External Traffic Policy", service, "spec.externalTrafficPolicy");
+    write_text(s, "Internal Traffic Policy", service, "spec.internalTrafficPolicy");
     if (integer_at(service, "spec.healthCheckNodePort"))
         sheet_write(s, 0, "HealthCheck NodePort:\t%" PRId64 "\n", integer_at(service, "spec.healthCheckNodePort"));
     write_list(s, "LoadBalancer Source Ranges", value_at(service, "spec.loadBalancerSourceRanges"), NULL);
-    write_if(s, "Traffic Distribution", service, "spec.trafficDistribution");
+    write_text(s, "Traffic Distribution", service, "spec.trafficDistribution");
 }

@@ -91,6 +91,20 @@ named_value *members_sorted(sheet *s, yyjson_val *object, size_t *ret_count) {
     return members;
 }
 
+yyjson_val **elements_sorted(sheet *s, yyjson_val *array, int (*order)(const void *, const void *)) {
+    size_t size = yyjson_arr_size(array), index, count;
+    yyjson_val **sorted = size ? malloc(size * sizeof(yyjson_val *)) : NULL;
+    yyjson_val *element;
+    s->has_failed |= size && !sorted;
+    if (!sorted)
+        return NULL;
+    yyjson_arr_foreach(array, index, count, element) {
+        sorted[index] = element;
+    }
+    qsort(sorted, size, sizeof(yyjson_val *), order);
+    return sorted;
+}
+
 void write_labels(sheet *s, const char *title, yyjson_val *labels) {
     size_t count;
     named_value *members = members_sorted(s, labels, &count);
@@ -143,6 +157,12 @@ void write_annotations(sheet *s, const char *title, yyjson_val *annotations) {
     if (!written)
         sheet_write(s, 0, "<none>\n");
     free(members);
+}
+
+void write_text(sheet *s, const char *title, yyjson_val *root, const char *path) {
+    const char *text = text_at(root, path);
+    if (*text)
+        sheet_write(s, 0, "%s:\t%s\n", title, text);
 }
 
 void write_joined(sheet *s, yyjson_val *texts, const char *between) {

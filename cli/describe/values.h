@@ -35,6 +35,12 @@ typedef struct named_value {
  * memory, which the sheet keeps. */
 named_value *members_sorted(sheet *s, yyjson_val *object, size_t *ret_count);
 
+/* Returns the elements of an array in an order; the caller frees them. Returns NULL without elements or if out of memory,
+ * which the sheet keeps. Elements with a greater place have a greater address. */
+yyjson_val **elements_sorted(sheet *s, yyjson_val *array, int (*order)(const void *, const void *));
+
+/* Writes a line with the text under a path, if there is one. */
+void write_text(sheet *s, const char *title, yyjson_val *root, const char *path);
 /* Writes "Labels:" with a line for each member, or <none>. */
 void write_labels(sheet *s, const char *title, yyjson_val *labels);
 /* Writes the annotations in the same way, without kubectl's own and with long ones cut. */
