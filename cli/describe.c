@@ -442,13 +442,6 @@ static const flag flags[] = {
     FLAG("show-events", 0, FLAG_CHOICE, show_events, NULL,
          "print Events too (default: if one object is described and its name is complete)"),
     FLAG("chunk-size", 0, FLAG_NUMBER, chunk_size, "N", "list N objects at a time (default 500; 0: all at once)"),
-    FLAG("wait", 0, FLAG_BOOL, wait, NULL,
-         "try again until the list succeeds, except after a malformed request or for an unknown\nresource"),
-    FLAG("timeout", 0, FLAG_DURATION, timeout_ms, "DURATION",
-         "try again as with --wait, and end with status 3 after this time"),
-    FLAG("quiet", 'q', FLAG_BOOL, quiet, NULL, "print only fatal errors on stderr"),
-    FLAG("verbose", 'v', FLAG_LEVEL, verbose, NULL,
-         "print more on stderr; -v=N as in kubectl: the same for every N above 0"),
     FLAGS_END
 };
 static const cli_hint hints[] = {
@@ -458,7 +451,7 @@ static const cli_hint hints[] = {
       "there is no flag --kustomize; kubectl kustomize DIR | kinformer describe -f - describes its objects" },
     { NULL, '\0', NULL }
 };
-static const flag *const tables[] = { flags, flags_selection, flags_connection, NULL };
+static const flag *const tables[] = { flags, flags_once, flags_selection, flags_connection, NULL };
 
 const cli_command command_describe = {
     .name = "describe",

@@ -51,6 +51,17 @@ const flag flags_selection[] = {
     FLAGS_END
 };
 
+const flag flags_once[] = {
+    FLAG("wait", 0, FLAG_BOOL, wait, NULL,
+         "try again until the list succeeds, except after a malformed request or for an unknown\nresource"),
+    FLAG("timeout", 0, FLAG_DURATION, timeout_ms, "DURATION",
+         "try again as with --wait, and end with status 3 after this time"),
+    FLAG("quiet", 'q', FLAG_BOOL, quiet, NULL, "print only fatal errors on stderr"),
+    FLAG("verbose", 'v', FLAG_LEVEL, verbose, NULL,
+         "print more on stderr; -v=N as in kubectl: the same for every N above 0"),
+    FLAGS_END
+};
+
 static const flag flags_common[] = { FLAG("help", 'h', FLAG_BOOL, help, NULL, "print this help"), FLAGS_END };
 
 /* All flags of a command, in the order of its tables. */

@@ -34,6 +34,7 @@ typedef struct flag {
 /* Tables that several commands share. */
 extern const flag flags_connection[];
 extern const flag flags_selection[];
+extern const flag flags_once[]; /* of commands that list once */
 
 /* Parses the arguments after the command's name. Returns false, with a message on stderr, if they are wrong. */
 bool flags_parse(const cli_command *command, int count, char **words, options *ret_options);

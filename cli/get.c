@@ -256,13 +256,6 @@ static const flag flags[] = {
          "list N objects at a time where the server has no streaming lists"),
     FLAG("allow-missing-template-keys", 0, FLAG_BOOL, allow_missing_keys, NULL,
          "print nothing for a missing field (default true)"),
-    FLAG("wait", 0, FLAG_BOOL, wait, NULL,
-         "try again until the list succeeds, except after a malformed request or for an unknown\nresource"),
-    FLAG("timeout", 0, FLAG_DURATION, timeout_ms, "DURATION",
-         "try again as with --wait, and end with status 3 after this time"),
-    FLAG("quiet", 'q', FLAG_BOOL, quiet, NULL, "print only fatal errors on stderr"),
-    FLAG("verbose", 'v', FLAG_LEVEL, verbose, NULL,
-         "print more on stderr; -v=N as in kubectl: the same for every N above 0"),
     FLAGS_END
 };
 static const cli_hint hints[] = {
@@ -270,7 +263,7 @@ static const cli_hint hints[] = {
     { "kustomize", 'k', "there is no flag --kustomize; kubectl kustomize DIR | kinformer get -f - gets its objects" },
     { NULL, '\0', NULL }
 };
-static const flag *const tables[] = { flags, flags_selection, flags_connection, NULL };
+static const flag *const tables[] = { flags, flags_once, flags_selection, flags_connection, NULL };
 
 const cli_command command_get = {
     .name = "get",
