@@ -69,7 +69,25 @@ static tally_row *find_row(const tally *t, const char *status) {
     return t->count == ROWS_MAX && status != others ? find_row(t, others) : NULL;
 }
 
+/* Returns a row of a status that no object has any more. Only while no object is among the others: one of them could
+ * have the new status. */
+static tally_row *find_free_row(const tally *t) {
+    if (t->count + 1 < ROWS_MAX || tally_count(t, others))
+        return NULL;
+    for (size_t i = 0; i < t->count; i++) {
+        if (!t->rows[i].count && strcmp(t->rows[i].of.status, others) != 0)
+            return &t->rows[i];
+    }
+    return NULL;
+}
+
 static tally_row *add_row(tally *t, const char *status) {
+    tally_row *free_row = find_free_row(t);
+    if (free_row) {
+        *free_row = (tally_row){ .count = 0 };
+        snprintf(free_row->of.status, sizeof free_row->of.status, "%s", status);
+        return free_row;
+    }
     tally_row *rows = realloc(t->rows, (t->count + 1) * sizeof *rows);
     if (!rows)
         return NULL;
@@ -82,7 +100,8 @@ static tally_row *add_row(tally *t, const char *status) {
 
 bool tally_add(tally *t, const condition *one) {
     tally_row *of = find_row(t, one->status);
-    of = of ? of : add_row(t, one->status);
+    if (!of || (strcmp(of->of.status, one->status) != 0 && find_free_row(t)))
+        of = add_row(t, one->status);
     if (!of)
         return false;
     of->count++;

@@ -148,3 +148,67 @@ TEST(a_status_is_kubectls_or_whether_the_object_is_ready) {
         free(text);
     }
 }
+
+/* Returns how many objects the row of this status has. */
+static size_t count_in_row(const tally *t, const char *status) {
+    for (size_t i = 0; i < t->count; i++) {
+        if (strcmp(t->rows[i].of.status, status) == 0)
+            return t->rows[i].count;
+    }
+    return 0;
+}
+
+TEST(statuses_that_no_object_has_any_more_make_room_for_others) {
+    tally t = { .rows = NULL };
+    condition one[100] = { { .status = "" } };
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 100; i++) { /* one after the other */
+            snprintf(one[i].status, sizeof one[i].status, "%d of %d", i, round);
+            assert_true(tally_add(&t, &one[i]));
+            assert_int_equal(count_in_row(&t, one[i].status), 1);
+            tally_remove(&t, &one[i]);
+        }
+        for (int i = 0; i < 100; i++) /* at once: some are among the others */
+            assert_true(tally_add(&t, &one[i]));
+        assert_true(count_in_row(&t, "(others)") > 30);
+        for (int i = 0; i < 100; i++)
+            tally_remove(&t, &one[99 - i]);
+        assert_int_equal(t.objects, 0);
+        for (size_t i = 0; i < t.count; i++)
+            assert_int_equal(t.rows[i].count, 0);
+    }
+    tally_clear(&t);
+}
+
+/* Objects come, change their status and go, in any order. */
+TEST(counts_of_many_statuses_are_those_of_the_objects) {
+    enum {
+        OBJECTS = 120,
+        STATUSES = 90
+    };
+    tally t = { .rows = NULL };
+    condition of[OBJECTS] = { { .status = "" } };
+    unsigned random = 7;
+    size_t there = 0;
+    for (int step = 0; step < 20000; step++) {
+        random = random * 1103515245 + 12345;
+        condition *one = &of[random / 65536 % OBJECTS];
+        if (*one->status) {
+            tally_remove(&t, one);
+            one->status[0] = '\0';
+            there--;
+        } else if (random / 65536 % 3 || step % 4000 < 1000) { /* more and fewer */
+            random = random * 1103515245 + 12345;
+            snprintf(one->status, sizeof one->status, "%u", random / 65536 % STATUSES);
+            assert_true(tally_add(&t, one));
+            there++;
+        }
+        size_t sum = 0;
+        for (size_t i = 0; i < t.count; i++)
+            sum += t.rows[i].count;
+        assert_int_equal(sum, there);
+        assert_int_equal(t.objects, there);
+        assert_true(t.count <= 64);
+    }
+    tally_clear(&t);
+}
