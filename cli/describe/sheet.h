@@ -20,9 +20,9 @@ void sheet_open(sheet *s);
 void sheet_write(sheet *s, int level, const char *format, ...) __attribute__((__format__(__printf__, 3, 4)));
 /* Aligns what follows for itself. Used once. */
 void sheet_begin_part(sheet *s);
-/* Prints the text with the cells of its first 64 columns aligned, and frees it. Control characters but tabs and newlines
- * are replaced: Escape by "^[", carriage return by "\r", each byte of the others by "?". Returns false if out of
- * memory. */
+/* Prints the text with the cells of its first 64 columns aligned, and frees it. Control characters but tabs and
+ * newlines are replaced: Escape by "^[", carriage return by "\r", each byte of the others by "?". Returns false if out
+ * of memory. */
 bool sheet_close(sheet *s, FILE *out);
 
 #endif

@@ -35,8 +35,8 @@ typedef struct named_value {
  * memory, which the sheet keeps. */
 named_value *members_sorted(sheet *s, yyjson_val *object, size_t *ret_count);
 
-/* Returns the elements of an array in an order; the caller frees them. Returns NULL without elements or if out of memory,
- * which the sheet keeps. Elements with a greater place have a greater address. */
+/* Returns the elements of an array in an order; the caller frees them. Returns NULL without elements or if out of
+ * memory, which the sheet keeps. Elements with a greater place have a greater address. */
 yyjson_val **elements_sorted(sheet *s, yyjson_val *array, int (*order)(const void *, const void *));
 
 /* Writes a line with the text under a path, if there is one. */

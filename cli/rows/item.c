@@ -30,6 +30,10 @@ void item_form_init(item_form *form, const ki_columns *columns) {
     }
 }
 
+void item_form_clear(item_form *form) {
+    row_clear(&form->cells);
+}
+
 /* ---- reading ---- */
 
 static void widen(size_t *width, size_t own) {
@@ -37,10 +41,6 @@ static void widen(size_t *width, size_t own) {
 }
 
 /* Widens the columns for these cells, with room for the ages that they will have. */
-void item_form_clear(item_form *form) {
-    row_clear(&form->cells);
-}
-
 static void widen_columns(item_form *form, const row *cells) {
     for (size_t i = 0; i < cells->count; i++) {
         const char *cell = row_cell(cells, i);
