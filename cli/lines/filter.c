@@ -141,12 +141,20 @@ static void write_names(const ki_columns *columns, char text[FILTER_MESSAGE_MAX 
     make_lower(text);
 }
 
+/* Returns the path of a condition that is not about a column; NULL if its name is no path. The namespace is a column of
+ * what people see, not of the server's columns. */
+static const char *path_of(const char *name) {
+    if (strcasecmp(name, "namespace") == 0)
+        return "metadata.namespace";
+    return strchr(name, '.') ? name : NULL;
+}
+
 bool filter_check(const filter *f, const ki_columns *const *columns, size_t count, char message[FILTER_MESSAGE_MAX]) {
     char names[FILTER_MESSAGE_MAX / 2];
     for (size_t i = 0; i < f->where_count; i++) {
         const char *name = f->where[i].name;
         const ki_columns *some = NULL;
-        bool is_found = strchr(name, '.');
+        bool is_found = path_of(name);
         for (size_t k = 0; k < count && !is_found; k++) {
             some = columns[k] ? columns[k] : some;
             is_found = columns[k] && has_column(columns[k], name);
@@ -274,11 +282,12 @@ static bool holds_for_cell(const filter_condition *c, const filter_subject *s, s
     return holds(c, cell, v, is_duration);
 }
 
-static ki_status holds_for_field(const filter_condition *c, const ki_object *obj, bool *ret_holds, ki_error *err) {
+static ki_status holds_for_field(const filter_condition *c, const char *path, const ki_object *obj, bool *ret_holds,
+                                 ki_error *err) {
     ki_value field = KI_VALUE_INIT;
     char number[32];
     const char *text = number;
-    ki_status status = ki_object_field(obj, c->name, &field, err);
+    ki_status status = ki_object_field(obj, path, &field, err);
     if (status == KI_ERR_NO_MEMORY)
         return status;
     number[0] = '\0'; /* no such field */
@@ -299,12 +308,13 @@ ki_status filter_matches(const filter *f, const filter_subject *s, bool *ret_pas
     bool passes = true;
     for (size_t i = 0; i < f->where_count && passes; i++) {
         const filter_condition *c = &f->where[i];
+        const char *path = path_of(c->name);
         size_t column = column_named(s->columns, c->name);
         ki_status status = KI_OK;
-        if (column < ki_columns_count(s->columns) || !strchr(c->name, '.'))
+        if (column < ki_columns_count(s->columns) || !path)
             passes = holds_for_cell(c, s, column);
         else
-            status = holds_for_field(c, s->obj, &passes, err);
+            status = holds_for_field(c, path, s->obj, &passes, err);
         if (status)
             return status;
     }

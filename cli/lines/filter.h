@@ -1,7 +1,8 @@
 /* filter.h: --only ready,status,image and --where 'status!=Running': names of kubectl's columns or of fields.
  *
  * A name is a column if the resource has it, with small or capital letters; else a part of a field's path, "image" of
- * "spec.containers[web].image". In a condition such a name is a whole path, with a dot: "spec.nodeName".
+ * "spec.containers[web].image". In a condition such a name is a whole path, with a dot, "spec.nodeName", or
+ * "namespace".
  *
  *     status=Running   without regard to small and capital letters; numbers and quantities by value (1024Mi is 1Gi);
  *                      true and false of "1/2" say whether all are ready, and ready=true of a daemon set whether as

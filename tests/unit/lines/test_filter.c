@@ -63,6 +63,8 @@ TEST(objects_pass_that_fulfil_all_conditions) {
         { "restarts=2 (3s ago)", true },
         { "restarts!=2", false },
         { "spec.nodeName=n1", true },
+        { "namespace=x", true },
+        { "Namespace!=x", false },
         { ".spec.priority=5", true },
         { "spec.hostNetwork=true", true },
         { "spec.missing=", true },
