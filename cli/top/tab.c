@@ -32,7 +32,10 @@ static void close_parts(line_parts *p) {
 
 bool tab_open(tab *t, const tab_options *is) {
     *t = (tab){ .is = *is, .sorted_by = ROWS_BY_KEY };
+    size_t seen = is->is_event ? column_named(is->columns, "Last Seen") : SIZE_MAX;
     t->rows = rows_new(is->columns, is->is_event);
+    if (t->rows && seen < ki_columns_count(is->columns)) /* the newest Events first: their names say nothing */
+        rows_sort(t->rows, t->sorted_by = seen, false);
     t->history = history_new(HISTORY_BYTES);
     t->parts = calloc(1, sizeof *t->parts);
     if (t->parts)

@@ -88,11 +88,13 @@ static void draw_heading(canvas *c, const char *name, size_t width, const char *
 
 static void draw_headings(const tab *t, const layout *l, canvas *c) {
     const char *sign = t->is_descending ? "↓" : "↑";
+    const ki_column *first = ki_columns_at(t->is.columns, l->name);
+    bool has_key_sign = t->sorted_by == ROWS_BY_KEY && first && strcmp(first->format, "name") == 0;
     canvas_move(c, SIGN, STYLE_HEADING);
     if (l->namespace_width)
         draw_heading(c, namespace_heading, l->namespace_width, t->sorted_by == ROWS_BY_KEY ? sign : "");
     for (size_t i = 0; i < ki_columns_count(t->is.columns); i++) {
-        bool is_sorted = t->sorted_by == i || (t->sorted_by == ROWS_BY_KEY && i == l->name && !l->namespace_width);
+        bool is_sorted = t->sorted_by == i || (has_key_sign && i == l->name && !l->namespace_width);
         if (is_shown(t, l, i))
             draw_heading(c, ki_columns_at(t->is.columns, i)->name, l->widths[i], is_sorted ? sign : "");
     }
@@ -101,10 +103,11 @@ static void draw_headings(const tab *t, const layout *l, canvas *c) {
 
 /* ---- groups ---- */
 
-/* A status, and how bad it is if one of its objects is not ready. */
+/* A status, and how bad it is. */
 typedef struct rated {
     const tally_row *of;
     severity severity;
+    bool lacks_ready; /* it would be better if all of its objects were ready */
 } rated;
 
 static int by_severity(const void *a, const void *b) {
@@ -114,11 +117,11 @@ static int by_severity(const void *a, const void *b) {
     return left->of->count > right->of->count ? -1 : left->of->count < right->of->count;
 }
 
-static void add_count(canvas *c, const rated *one, bool has_ready, const char *before) {
+static void add_count(canvas *c, const rated *one, const char *before) {
     char number[32];
     const tally_row *of = one->of;
     canvas_printf(c, styles[one->severity], "%s%s %s", before, with_commas(of->count, number), of->of.status);
-    if (has_ready && of->ready && of->ready < of->count)
+    if (one->lacks_ready)
         canvas_printf(c, STYLE_WARNING, " (%s ready)", with_commas(of->ready, number));
 }
 
@@ -128,14 +131,16 @@ void table_add_counts(canvas *c, const ki_columns *columns, const tally *counts)
     size_t count = 0;
     for (size_t i = 0; i < counts->count && count < STATUSES_MAX; i++) {
         const tally_row *some = &counts->rows[i];
-        condition of = some->of;
+        condition of = some->of, ready = some->of;
         of.is_ready = !has_ready || some->ready == some->count;
+        ready.is_ready = true;
+        severity is = severity_of(columns, &of);
         if (some->count && *of.status)
-            worst[count++] = (rated){ .of = some, .severity = severity_of(columns, &of) };
+            worst[count++] = (rated){ .of = some, .severity = is, .lacks_ready = is > severity_of(columns, &ready) };
     }
     qsort(worst, count, sizeof worst[0], by_severity);
     for (size_t i = 0; i < count && i < STATUSES_SHOWN; i++)
-        add_count(c, &worst[i], has_ready, i ? "  " : "");
+        add_count(c, &worst[i], i ? "  " : "");
     if (count > STATUSES_SHOWN)
         canvas_add(c, STYLE_DIM, "  …", 0);
 }

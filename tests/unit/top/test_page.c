@@ -247,6 +247,38 @@ TEST(columns_scroll_until_one_is_left) {
     free_show(s);
 }
 
+TEST(a_group_says_that_none_of_its_running_pods_is_ready) {
+    show *s = new_show();
+    have(s, "cart-1", "Running", false, "n1");
+    have(s, "cart-2", "Running", false, "n1");
+    have(s, "cart-3", "Running", true, "n2");
+    have(s, "cart-4", "Pending", false, "n3");
+    type(s, "gg");
+    assert_non_null(strstr(look(s, 80, 10), "▸ node n1  2 pods  2 Running (0 ready)\n"));
+    assert_non_null(strstr(s->text, "▸ node n2  1 pods  1 Running\n"));
+    assert_non_null(strstr(s->text, "▸ node n3  1 pods  1 Pending\n"));
+    free_show(s);
+}
+
+TEST(the_newest_events_are_first) {
+    tab events;
+    ki_columns *columns = NULL;
+    assert_int_equal(ki_columns_new(KI_EVENTS, NULL, 0, NULL, &columns, NULL), KI_OK);
+    assert_true(tab_open(&events, &(tab_options){ .plural = "events", .columns = columns, .is_event = true }));
+    assert_string_equal(ki_columns_at(columns, events.sorted_by)->name, "Last Seen");
+    assert_false(events.is_descending); /* the youngest age first */
+    tab_close(&events);
+    ki_columns_free(columns);
+}
+
+TEST(all_keys_fit_in_80_columns) {
+    show *s = new_show();
+    type(s, "?");
+    assert_null(strstr(look(s, 80, 20), "…\n"));
+    assert_non_null(strstr(s->text, "quit\n"));
+    free_show(s);
+}
+
 TEST(groups_have_counts_the_worst_first_and_open) {
     show *s = new_show();
     have_three(s);
