@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void write_pod_template(sheet *s, yyjson_val *template) {
+static void write_pod_template(sheet *s, yyjson_val *template) {
     yyjson_val *spec = value_at(template, "spec"), *init = value_at(spec, "initContainers");
     yyjson_val *annotations = value_at(template, "metadata.annotations");
     sheet_write(s, 0, "Pod Template:\n");

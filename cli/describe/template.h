@@ -19,7 +19,4 @@ void write_probe(sheet *s, const char *title, yyjson_val *probe);
 /* Writes the variables of a container. */
 void write_environment(sheet *s, yyjson_val *container, yyjson_val *pod);
 
-/* Writes a template's section. */
-void write_pod_template(sheet *s, yyjson_val *template);
-
 #endif
