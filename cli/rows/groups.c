@@ -140,6 +140,8 @@ static int by_severity(const void *a, const void *b) {
     const group *left = *(group *const *)a, *right = *(group *const *)b;
     if (left->worst != right->worst)
         return left->worst > right->worst ? -1 : 1;
+    if (left->worst_count != right->worst_count)
+        return left->worst_count > right->worst_count ? -1 : 1;
     if (left->counts.objects != right->counts.objects)
         return left->counts.objects > right->counts.objects ? -1 : 1;
     return strcmp(left->text, right->text);
@@ -157,7 +159,7 @@ static bool refresh(groups *gs, const ki_columns *columns) {
             continue;
         }
         if (g->is_touched) {
-            g->worst = severity_of_all(columns, &g->counts);
+            g->worst = severity_of_all(columns, &g->counts, &g->worst_count);
             g->is_touched = false;
             needs_sort = true;
         }

@@ -17,6 +17,7 @@ typedef struct group {
     item_list list;
     tally counts; /* without deleted items */
     severity worst;
+    size_t worst_count; /* objects that are that bad */
     size_t first_line;
     bool is_open;
     bool is_toggled; /* by the next settle */
@@ -56,7 +57,7 @@ group *groups_find(const groups *gs, const char *text);
 /* Opens the groups that are open in `before`. Returns false if out of memory. */
 bool groups_open_as(groups *gs, const groups *before);
 /* Frees empty groups, but for open ones, which stay open if objects come back; sorts the others: the worst first, then
- * the largest; and counts the lines. */
+ * those with most such objects, then the largest; and counts the lines. */
 void groups_arrange(groups *gs, const ki_columns *columns);
 /* Returns the group whose lines have this index. */
 const group *groups_at_line(const groups *gs, size_t line);

@@ -70,15 +70,19 @@ severity severity_of(const ki_columns *columns, const condition *one) {
     return of;
 }
 
-severity severity_of_all(const ki_columns *columns, const tally *t) {
+severity severity_of_all(const ki_columns *columns, const tally *t, size_t *ret_count) {
     severity worst = SEVERITY_GOOD;
-    for (size_t i = 0; i < t->count && worst < SEVERITY_BAD; i++) {
-        condition one = t->rows[i].of;
-        if (!t->rows[i].count)
+    *ret_count = 0;
+    for (size_t i = 0; i < 2 * t->count; i++) { /* each status: the objects that are not ready, then those that are */
+        const tally_row *some = &t->rows[i / 2];
+        condition one = some->of;
+        one.is_ready = i % 2;
+        size_t count = one.is_ready ? some->ready : some->count - some->ready;
+        severity is = severity_of(columns, &one);
+        if (!count || is < worst)
             continue;
-        one.is_ready = t->rows[i].ready == t->rows[i].count;
-        severity of = severity_of(columns, &one);
-        worst = of > worst ? of : worst;
+        *ret_count = is == worst ? *ret_count + count : count;
+        worst = is;
     }
     return worst;
 }

@@ -18,7 +18,8 @@ typedef enum severity {
 
 /* Returns how bad the condition of an object with these columns is. */
 severity severity_of(const ki_columns *columns, const condition *one);
-/* Returns the worst of the objects that are counted; SEVERITY_GOOD if there are none. */
-severity severity_of_all(const ki_columns *columns, const tally *t);
+/* Returns the worst of the objects that are counted, and in `*ret_count` how many are that bad; SEVERITY_GOOD and 0 if
+ * there are none. */
+severity severity_of_all(const ki_columns *columns, const tally *t, size_t *ret_count);
 
 #endif

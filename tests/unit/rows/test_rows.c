@@ -378,6 +378,21 @@ TEST(a_filter_by_age_is_evaluated_again_each_second) {
 
 /* ---- groups ---- */
 
+TEST(of_groups_that_are_as_bad_those_with_most_such_objects_are_above) {
+    static const pod pods[] = {
+        { .key = "x/a", .ready = 2, .node = "n1" }, { .key = "x/b", .ready = 2, .node = "n1" },
+        { .key = "x/c", .ready = 1, .node = "n1" }, { .key = "x/d", .ready = 1, .node = "n2" },
+        { .key = "x/e", .ready = 1, .node = "n2" },
+    };
+    stage s = open_stage(KI_PODS);
+    for (size_t i = 0; i < 5; i++)
+        change_pod(&s, CHANGE_ADDED, &pods[i], true);
+    rows_group(s.rows, GROUP_NODE);
+    settle(&s);
+    assert_lines(&s, "[node n2 2] [node n1 3]");
+    close_stage(&s);
+}
+
 TEST(groups_are_closed_first_the_worst_above_then_the_largest) {
     static const pod pods[] = {
         { .key = "x/a", .ready = 2, .node = "n1" }, { .key = "x/b", .ready = 2, .node = "n2" },

@@ -39,6 +39,7 @@ typedef struct model_group {
     size_t count;
     tally counts;
     severity worst;
+    size_t worst_count;
 } model_group;
 
 typedef struct model {
@@ -217,6 +218,8 @@ static int by_severity(const void *a, const void *b) {
     const model_group *left = a, *right = b;
     int order = (int)right->worst - (int)left->worst;
     if (order == 0)
+        order = (left->worst_count < right->worst_count) - (left->worst_count > right->worst_count);
+    if (order == 0)
         order = (left->counts.objects < right->counts.objects) - (left->counts.objects > right->counts.objects);
     return order ? order : strcmp(left->text, right->text);
 }
@@ -237,7 +240,7 @@ static void settle(model *m) {
     }
     for (size_t i = 0; i < m->group_count; i++) {
         model_group *g = &m->groups[i];
-        g->worst = severity_of_all(m->columns, &g->counts);
+        g->worst = severity_of_all(m->columns, &g->counts, &g->worst_count);
         qsort(g->pods, g->count, sizeof g->pods[0], by_order);
     }
     qsort(m->groups, m->group_count, sizeof m->groups[0], by_severity);

@@ -71,10 +71,11 @@ TEST(of_many_the_worst_counts) {
         const char *status;
         size_t count, ready;
         severity worst; /* after this one */
+        size_t worst_count;
     } rows[] = {
-        { "Running", 2, 2, SEVERITY_GOOD },    { "CrashLoopBackOff", 0, 0, SEVERITY_GOOD }, /* there were some */
-        { "Running", 3, 2, SEVERITY_WAITING }, { "OOMKilled", 1, 0, SEVERITY_BAD },
-        { "Completed", 1, 0, SEVERITY_BAD },
+        { "Running", 2, 2, SEVERITY_GOOD, 2 },    { "CrashLoopBackOff", 0, 0, SEVERITY_GOOD, 2 }, /* there were some */
+        { "Running", 5, 2, SEVERITY_WAITING, 3 }, { "Pending", 2, 0, SEVERITY_WAITING, 5 },
+        { "OOMKilled", 1, 0, SEVERITY_BAD, 1 },   { "Completed", 1, 0, SEVERITY_BAD, 1 },
     };
     enum {
         COUNT = sizeof rows / sizeof rows[0]
@@ -87,7 +88,9 @@ TEST(of_many_the_worst_counts) {
         counts[i] = (tally_row){ .count = rows[i].count, .ready = rows[i].ready };
         snprintf(counts[i].of.status, sizeof counts[i].of.status, "%s", rows[i].status);
         const tally t = { .rows = counts, .count = i + 1 };
-        assert_int_equal(severity_of_all(columns, &t), rows[i].worst);
+        size_t worst_count = 0;
+        assert_int_equal(severity_of_all(columns, &t, &worst_count), rows[i].worst);
+        assert_int_equal(worst_count, rows[i].worst_count);
     }
     ki_columns_free(columns);
 }
