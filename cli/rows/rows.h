@@ -60,7 +60,7 @@ ki_status rows_change(rows *r, change_type type, const ki_object *obj, bool is_i
 void rows_sort(rows *r, size_t column, bool is_descending);
 /* Shows only the objects that pass. The query is copied. Errors: KI_ERR_NO_MEMORY: the query is as before. */
 ki_status rows_filter(rows *r, const query *q, ki_error *err);
-/* Groups are closed first, sorted by the worst status (severity.h), by how many objects have such a status, then by size. */
+/* Groups are closed first, sorted by the worst status (severity.h), by how many objects are that bad, then by size. */
 void rows_group(rows *r, grouping by);
 /* Opens or closes a group, by its text. */
 void rows_toggle(rows *r, const char *group);
