@@ -2,11 +2,11 @@
  * seconds. A failed request offers no candidates. */
 #include "complete.h"
 
-#include "connection.h"
 #include "flags.h"
+#include "format/yaml.h"
 #include "gen/ffi.h"
 #include "output.h"
-#include "yaml.h"
+#include "session/connection.h"
 
 #include <kinformer/kinformer.h>
 

@@ -4,12 +4,12 @@
 #include "describe/describe.h"
 
 #include "describe/selector.h"
-#include "failure.h"
 #include "flags.h"
-#include "listing.h"
-#include "manifest.h"
+#include "format/listing.h"
 #include "output.h"
-#include "session.h"
+#include "session/failure.h"
+#include "session/manifest.h"
+#include "session/session.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
  * failure. */
 #include "doctor/checkup.h"
 
-#include "connection.h"
 #include "flags.h"
 #include "output.h"
+#include "session/connection.h"
 
 #include <string.h>
 

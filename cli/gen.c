@@ -3,11 +3,11 @@
 #include "gen/ffi.h"
 #include "gen/header.h"
 
-#include "connection.h"
-#include "failure.h"
 #include "flags.h"
+#include "format/yaml.h"
 #include "output.h"
-#include "yaml.h"
+#include "session/connection.h"
+#include "session/failure.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 /* get.c: kinformer get: one synced list from an informer's cache. */
-#include "definition.h"
-#include "failure.h"
 #include "flags.h"
-#include "listing.h"
-#include "manifest.h"
+#include "format/listing.h"
+#include "format/printer.h"
 #include "output.h"
-#include "printer.h"
-#include "raw.h"
-#include "session.h"
+#include "session/definition.h"
+#include "session/failure.h"
+#include "session/manifest.h"
+#include "session/raw.h"
+#include "session/session.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #define CLI_LINE_H
 
 #include "lines/change.h"
-#include "session.h"
+#include "session/session.h"
 
 enum {
     LINE_CLOCK_MAX = 16

@@ -1,6 +1,6 @@
 /* serve.c: kinformer serve: runs the embedded API server until a signal. */
 #include "flags.h"
-#include "load_file.h"
+#include "format/load_file.h"
 #include "output.h"
 
 #include <kinformer-testing/access.h>

@@ -4,7 +4,7 @@
 
 #include "lines/change.h"
 #include "lines/fold.h"
-#include "session.h"
+#include "session/session.h"
 
 typedef struct terminal {
     ki_columns *const *columns; /* of each target */

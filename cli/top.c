@@ -1,11 +1,11 @@
 /* top.c: kinformer top: a live table on a terminal. What it shows and what keys do: top/model.h; this file feeds it. */
-#include "definition.h"
 #include "flags.h"
 #include "line.h"
 #include "lines/event_line.h"
 #include "output.h"
 #include "screen/screen.h"
-#include "session.h"
+#include "session/definition.h"
+#include "session/session.h"
 #include "top/inquiry.h"
 #include "top/page.h"
 

@@ -1,11 +1,11 @@
 /* watch.c: kinformer watch: prints all objects, then every change, as lines or JSON. */
-#include "definition.h"
-#include "exec.h"
 #include "flags.h"
+#include "format/printer.h"
 #include "line.h"
-#include "memory.h"
 #include "output.h"
-#include "printer.h"
+#include "session/definition.h"
+#include "session/exec.h"
+#include "session/memory.h"
 #include "terminal.h"
 
 #include <kinformer-status/server.h>

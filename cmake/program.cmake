@@ -56,7 +56,7 @@ target_compile_definitions(kinformer-describe PRIVATE _GNU_SOURCE)
 target_include_directories(kinformer-describe PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_link_libraries(kinformer-describe PUBLIC kinformer-print-static kinformer-static PRIVATE PkgConfig::ki_deps Threads::Threads)
 
-ki_sources(sources cli/*.c)
+ki_sources(sources cli/*.c cli/session/*.c cli/format/*.c)
 list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/cli/output.c)
 
 add_executable(kinformer-program ${sources})

@@ -242,7 +242,7 @@ static ki_status table_key(model *m, tab *t, int pressed, ki_error *err) {
         tab_reverse(t);
         break;
     case 'g':
-        tab_group_next(t);
+        tab_group(t, (grouping)((t->grouped_by + 1) % GROUPINGS));
         break;
     case 'w':
         t->is_wide = !t->is_wide;
@@ -284,7 +284,7 @@ static void write_filter(const char *column, const summary_line *line, char text
         snprintf(text + size, TAB_FILTER_MAX - size, " ready!=true");
 }
 
-/* Shows the objects of a line of the summary. */
+/* Shows the objects of a line of the summary, without groups. */
 static ki_status enter_status(model *m, ki_error *err) {
     char text[TAB_FILTER_MAX];
     if (m->summary_line >= m->summary.count)
@@ -293,6 +293,7 @@ static ki_status enter_status(model *m, ki_error *err) {
     const ki_columns *columns = m->tabs[line.tab].is.columns;
     const ki_column *status = ki_columns_at(columns, column_of_status(columns));
     show_tab(m, line.tab);
+    tab_group(&m->tabs[line.tab], GROUP_NONE);
     if (!status || m->tabs[line.tab].is.is_event)
         return tab_filter(&m->tabs[line.tab], "", err);
     write_filter(status->name, &line, text);

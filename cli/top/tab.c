@@ -221,8 +221,8 @@ void tab_reverse(tab *t) {
     rows_sort(t->rows, t->sorted_by, t->is_descending);
 }
 
-void tab_group_next(tab *t) {
-    t->grouped_by = (grouping)((t->grouped_by + 1) % GROUPINGS);
+void tab_group(tab *t, grouping by) {
+    t->grouped_by = by;
     rows_group(t->rows, t->grouped_by);
     t->line = t->first = 0;
     t->has_moved = false;

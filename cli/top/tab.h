@@ -88,8 +88,8 @@ ki_status tab_filter(tab *t, const char *text, ki_error *err);
 /* Sorts by the next column, or with -1 by the one before. The order by namespace and name comes first. */
 void tab_sort_next(tab *t, int step);
 void tab_reverse(tab *t);
-/* Groups by the next grouping. */
-void tab_group_next(tab *t);
+/* Groups, with the cursor in the first line. */
+void tab_group(tab *t, grouping by);
 /* Opens or closes the group of the cursor. */
 void tab_toggle(tab *t);
 /* Returns true if the column is shown: those of -o wide only with `is_wide`. */

@@ -110,8 +110,8 @@ static ki_status open_all(show *s) {
 
 /* Shows objects, changes, groups, a filter, the summary and an object. */
 static ki_status show_all(show *s) {
-    static const int keys[] = { '>',           'j', 'g',          KEY_OF_ENTER, 'j', '/', '0', KEY_OF_ENTER,
-                                KEY_OF_ESCAPE, '0', KEY_OF_ENTER, 'g',          'g', 'g', 'w', 0 };
+    static const int keys[] = { '>',          'j', 'g', KEY_OF_ENTER, 'j', '/', '0', KEY_OF_ENTER, KEY_OF_ESCAPE, '0',
+                                KEY_OF_ENTER, 'g', 'g', 'g',          'g', 'w', 0 };
     static const int last[] = { KEY_OF_HOME, KEY_OF_ENTER, 0 };
     ki_status status = open_all(s);
     for (int i = 0; i < PODS && !status; i++)

@@ -2,7 +2,7 @@
  * RESOURCE/NAME RESOURCE/NAME..., as kubectl. */
 #include "session.h"
 
-#include "output.h"
+#include "cli/output.h"
 
 #include <stdlib.h>
 #include <string.h>

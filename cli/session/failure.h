@@ -1,7 +1,7 @@
 /* failure.h: failures of a list: whether waiting helps, and kubectl's message for them. Used by get and by
  * discovery. */
-#ifndef CLI_FAILURE_H
-#define CLI_FAILURE_H
+#ifndef CLI_SESSION_FAILURE_H
+#define CLI_SESSION_FAILURE_H
 
 #include "session.h"
 

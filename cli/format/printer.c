@@ -1,8 +1,8 @@
 /* printer.c: see printer.h. */
 #include "printer.h"
 
+#include "cli/output.h"
 #include "json.h"
-#include "output.h"
 
 #include <errno.h>
 #include <stdlib.h>

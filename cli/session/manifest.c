@@ -1,8 +1,8 @@
 /* manifest.c: see manifest.h. */
 #include "manifest.h"
 
-#include "output.h"
-#include "yaml.h"
+#include "cli/format/yaml.h"
+#include "cli/output.h"
 
 #include <stdio.h>
 #include <stdlib.h>

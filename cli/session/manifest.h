@@ -1,6 +1,6 @@
 /* manifest.h: get -f: the objects that files name, as targets of a session. */
-#ifndef CLI_MANIFEST_H
-#define CLI_MANIFEST_H
+#ifndef CLI_SESSION_MANIFEST_H
+#define CLI_SESSION_MANIFEST_H
 
 #include "session.h"
 

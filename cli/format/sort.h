@@ -1,6 +1,6 @@
 /* sort.h: sorts objects for --sort-by. */
-#ifndef CLI_SORT_H
-#define CLI_SORT_H
+#ifndef CLI_FORMAT_SORT_H
+#define CLI_FORMAT_SORT_H
 
 #include <kinformer/kinformer.h>
 

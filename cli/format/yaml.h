@@ -1,6 +1,6 @@
 /* yaml.h: converts YAML documents to JSON; reads files of either. */
-#ifndef CLI_YAML_H
-#define CLI_YAML_H
+#ifndef CLI_FORMAT_YAML_H
+#define CLI_FORMAT_YAML_H
 
 #include <kinformer/error.h>
 

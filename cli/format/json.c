@@ -2,7 +2,7 @@
  * the lines. */
 #include "json.h"
 
-#include "output.h"
+#include "cli/output.h"
 
 #include <stdbool.h>
 #include <stdio.h>

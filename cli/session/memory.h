@@ -1,6 +1,6 @@
 /* memory.h: watch --memory: where the memory of the watched objects is. */
-#ifndef CLI_MEMORY_H
-#define CLI_MEMORY_H
+#ifndef CLI_SESSION_MEMORY_H
+#define CLI_SESSION_MEMORY_H
 
 #include "session.h"
 

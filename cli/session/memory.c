@@ -1,7 +1,7 @@
 /* memory.c: see memory.h. */
 #include "memory.h"
 
-#include "output.h"
+#include "cli/output.h"
 
 #include <kinformer/memory.h>
 

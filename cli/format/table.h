@@ -1,6 +1,6 @@
 /* table.h: a table on stdout, with columns as wide as their cells. */
-#ifndef CLI_TABLE_H
-#define CLI_TABLE_H
+#ifndef CLI_FORMAT_TABLE_H
+#define CLI_FORMAT_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

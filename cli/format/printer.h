@@ -1,9 +1,9 @@
 /* printer.h: the formats of -o of watch and get: json, yaml, name, jsonpath, jsonpath-as-json, go-template and
  * custom-columns, as in kubectl; jsonl. */
-#ifndef CLI_PRINTER_H
-#define CLI_PRINTER_H
+#ifndef CLI_FORMAT_PRINTER_H
+#define CLI_FORMAT_PRINTER_H
 
-#include "cli.h"
+#include "cli/cli.h"
 #include "table.h"
 
 #include "print/go_template.h"

@@ -1,8 +1,8 @@
 /* raw.c: see raw.h. The session has no informers: it connects, and ends with the response or with a signal. */
 #include "raw.h"
 
+#include "cli/output.h"
 #include "failure.h"
-#include "output.h"
 #include "session.h"
 
 typedef struct raw_request {

@@ -1,10 +1,10 @@
 /* session.c: see session.h. */
 #include "session.h"
 
+#include "cli/output.h"
 #include "connection.h"
 #include "exec.h"
 #include "failure.h"
-#include "output.h"
 
 #include <errno.h>
 #include <poll.h>

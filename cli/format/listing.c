@@ -1,8 +1,8 @@
 /* listing.c: see listing.h. */
 #include "listing.h"
 
+#include "cli/output.h"
 #include "json.h"
-#include "output.h"
 #include "sort.h"
 
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * and a group is accepted: the resource can be installed later. */
 #include "session.h"
 
+#include "cli/output.h"
 #include "failure.h"
-#include "output.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* failure.c: see failure.h. */
 #include "failure.h"
 
-#include "output.h"
+#include "cli/output.h"
 
 #include <stdio.h>
 #include <string.h>

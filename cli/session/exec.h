@@ -3,8 +3,8 @@
  * Events wait in a queue while a command runs. A full queue pauses the informers. The command runs in its own process
  * group, with the event as a line of JSON on its standard input and KI_TYPE, KI_KEY, KI_RESOURCE and KI_INITIAL in its
  * environment. */
-#ifndef CLI_EXEC_H
-#define CLI_EXEC_H
+#ifndef CLI_SESSION_EXEC_H
+#define CLI_SESSION_EXEC_H
 
 #include "session.h"
 

@@ -1,8 +1,8 @@
 /* connection.h: the library's config made from the connection flags. */
-#ifndef CLI_CONNECTION_H
-#define CLI_CONNECTION_H
+#ifndef CLI_SESSION_CONNECTION_H
+#define CLI_SESSION_CONNECTION_H
 
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <kinformer/kinformer.h>
 

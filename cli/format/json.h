@@ -1,6 +1,6 @@
 /* json.h: JSON as `kubectl get -o json` prints it: names sorted, four blanks a level, Go's escapes and numbers. */
-#ifndef CLI_JSON_H
-#define CLI_JSON_H
+#ifndef CLI_FORMAT_JSON_H
+#define CLI_FORMAT_JSON_H
 
 #include <kinformer-print/jsonpath.h>
 

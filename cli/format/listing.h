@@ -1,11 +1,11 @@
 /* listing.h: the output of get: the caches of a synced session, as a table or in a format of -o. */
-#ifndef CLI_LISTING_H
-#define CLI_LISTING_H
+#ifndef CLI_FORMAT_LISTING_H
+#define CLI_FORMAT_LISTING_H
 
 #include <kinformer-print/columns.h>
 
+#include "cli/session/session.h"
 #include "printer.h"
-#include "session.h"
 
 /* Lists the objects of a target that has synced, sorted by namespace and name. The caller frees the list. */
 ki_status listing_read(const target *t, ki_object_list *ret_list, ki_error *err);

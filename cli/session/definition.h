@@ -1,6 +1,6 @@
 /* definition.h: the columns of a session's resources; for a custom resource, those of its definition. */
-#ifndef CLI_DEFINITION_H
-#define CLI_DEFINITION_H
+#ifndef CLI_SESSION_DEFINITION_H
+#define CLI_SESSION_DEFINITION_H
 
 #include <kinformer-print/columns.h>
 

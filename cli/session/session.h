@@ -1,9 +1,9 @@
 /* session.h: a connection to a cluster with one informer for each target, driven by the program's own poll loop.
  * Everything runs on one thread, handlers too. Used by watch, get and demo. */
-#ifndef CLI_SESSION_H
-#define CLI_SESSION_H
+#ifndef CLI_SESSION_SESSION_H
+#define CLI_SESSION_SESSION_H
 
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <kinformer/kinformer.h>
 

@@ -1,7 +1,7 @@
 /* exec.c: see exec.h. */
 #include "exec.h"
 
-#include "output.h"
+#include "cli/output.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* load_file.h: creates the objects of a file in an embedded server. */
-#ifndef CLI_LOAD_FILE_H
-#define CLI_LOAD_FILE_H
+#ifndef CLI_FORMAT_LOAD_FILE_H
+#define CLI_FORMAT_LOAD_FILE_H
 
 #include <kinformer-testing/server.h>
 

@@ -1,7 +1,7 @@
 /* table.c: see table.h. As in kubectl, three blanks separate columns, and a column has at least six characters. */
 #include "table.h"
 
-#include "output.h"
+#include "cli/output.h"
 
 #include <stdio.h>
 #include <stdlib.h>
