@@ -146,10 +146,13 @@ void table_add_counts(canvas *c, const ki_columns *columns, const tally *counts)
 }
 
 static void draw_group(const tab *t, const rows_line *line, canvas *c) {
-    char number[32];
+    char number[32], one[64];
+    snprintf(one, sizeof one, "%.60s", t->is.kind);
+    make_lower(one);
     canvas_add(c, STYLE_PLAIN, line->is_open ? "▾ " : "▸ ", 0);
     canvas_add(c, STYLE_HEADING, line->group, 0);
-    canvas_printf(c, STYLE_PLAIN, "  %s %s  ", with_commas(line->counts->objects, number), t->is.plural);
+    canvas_printf(c, STYLE_PLAIN, "  %s %s  ", with_commas(line->counts->objects, number),
+                  line->counts->objects == 1 ? one : t->is.plural);
     table_add_counts(c, t->is.columns, line->counts);
 }
 

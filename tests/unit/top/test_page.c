@@ -255,8 +255,8 @@ TEST(a_group_says_that_none_of_its_running_pods_is_ready) {
     have(s, "cart-4", "Pending", false, "n3");
     type(s, "gg");
     assert_non_null(strstr(look(s, 80, 10), "▸ node n1  2 pods  2 Running (0 ready)\n"));
-    assert_non_null(strstr(s->text, "▸ node n2  1 pods  1 Running\n"));
-    assert_non_null(strstr(s->text, "▸ node n3  1 pods  1 Pending\n"));
+    assert_non_null(strstr(s->text, "▸ node n2  1 pod  1 Running\n"));
+    assert_non_null(strstr(s->text, "▸ node n3  1 pod  1 Pending\n"));
     free_show(s);
 }
 
@@ -283,7 +283,7 @@ TEST(groups_have_counts_the_worst_first_and_open) {
     show *s = new_show();
     have_three(s);
     type(s, "gg");
-    assert_non_null(strstr(look(s, 80, 10), "▸ node n2  1 pods  1 Pending"));
+    assert_non_null(strstr(look(s, 80, 10), "▸ node n2  1 pod  1 Pending"));
     assert_non_null(strstr(s->text, "▸ node n1  2 pods  2 Running (1 ready)"));
     assert_non_null(strstr(s->text, "3 pods, by node"));
     assert_null(strstr(s->text, "web-1"));
